@@ -1,0 +1,1 @@
+"""The command line: flags in, data on stdout, talk on stderr."""

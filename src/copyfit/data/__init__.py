@@ -1,0 +1,1 @@
+"""Files to batches. Never sees a model."""

@@ -1,0 +1,1 @@
+"""How good and how exact headlines are."""

@@ -1,0 +1,1 @@
+"""The search for token sequences that keep to a budget."""

@@ -1,0 +1,82 @@
+"""What a writer asks of an engine and what it gets back. Plain values, no tensors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from copyfit.text.automaton import CostAutomaton
+
+
+@dataclass(frozen=True)
+class Job:
+    """One row of a search: a source, what the decoder is told, and the bounds that must hold.
+
+    `floor <= spent <= limit` holds for every headline of the job, counted by the automaton's costs.
+    `aim` is the budget the decoder is told, in the unit the model was trained in; `scale` turns units of the
+    automaton into units of the model (1.0 when they are the same).
+    """
+
+    source: tuple[int, ...]
+    aim: float
+    floor: int
+    limit: int
+    max_steps: int
+    scale: float = 1.0
+    prefix: tuple[int, ...] = ()
+    required: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Draw tokens at random instead of keeping the best: `num_beams` independent samples a job."""
+
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How to search, the same for all jobs of a call."""
+
+    num_beams: int = 5
+    keep: int = 5
+    """How many finished hypotheses to return a job, best first."""
+    no_repeat_ngram: int = 0
+    """No token n-gram of this size twice, as far as the fit and the required words allow; 0 is off."""
+    length_penalty: float = 0.0
+    """Finished hypotheses compare by score / spent ** length_penalty; 0 is the plain sum."""
+    sampling: Sampling | None = None
+
+
+@dataclass(frozen=True)
+class Counting:
+    """The rules all jobs of one call share: the unit's automaton and the costs the model was trained on."""
+
+    automaton: CostAutomaton
+    trained_cost: NDArray[np.float32]
+    """Cost of each token in the model's own unit, regardless of context (0 for the three special ones)."""
+    continues_word: NDArray[np.bool_]
+    """Whether a token, put behind a letter, would continue its word (its first character is a letter or digit)."""
+    text_hash: NDArray[np.int64]
+    """Two numbers a token, [vocabulary, 2]: (multiplier, addend) of the rolling hash of its characters."""
+
+
+class Hypothesis(NamedTuple):
+    """A finished token sequence (no start or end token), its summed log-probability and what it spent."""
+
+    tokens: tuple[int, ...]
+    score: float
+    spent: int
+
+
+class Engine(Protocol):
+    """Run the search for a list of jobs; results are in the order of the jobs, best hypothesis first."""
+
+    def search(
+        self, jobs: Sequence[Job], counting: Counting, options: SearchOptions
+    ) -> list[list[Hypothesis]]: ...

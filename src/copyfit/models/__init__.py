@@ -1,0 +1,1 @@
+"""Architectures behind one contract. Never see text or files."""

@@ -1,0 +1,1 @@
+"""Tensor functions and small modules."""

@@ -1,0 +1,1 @@
+"""Engines: they run a model for the search."""

@@ -1,0 +1,1 @@
+"""Text in, headlines that fit out. Needs no PyTorch."""
