@@ -1,0 +1,202 @@
+"""Made-up news and its headlines, from a small grammar: enough to learn length control from in a minute."""
+
+from collections.abc import Iterator
+from functools import reduce
+from itertools import islice, product
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+import numpy as np
+
+SHORTEST = 12
+LONGEST = 60
+
+
+class Kind(NamedTuple):
+    """The words of one kind of event. A topic is what a headline without a verb is about."""
+
+    article: str
+    topic: str
+    agent_traits: tuple[str, ...]
+    agents: tuple[str, ...]
+    verbs: tuple[str, ...]
+    object_traits: tuple[str, ...]
+    objects: tuple[str, ...]
+    extras: tuple[str, ...]
+    consequences: tuple[str, ...]
+
+
+KINDS = (
+    Kind(
+        article="A",
+        topic="agent",
+        agent_traits=("fierce", "sudden", "rare", "late"),
+        agents=("storm", "flood", "fire", "blizzard"),
+        verbs=("shuts", "hits", "damages", "threatens"),
+        object_traits=("old", "busy", "wooden", "popular"),
+        objects=("schools", "bridges", "farms", "roads", "harbours"),
+        extras=("for a week", "for a month", "for the first time"),
+        consequences=("trains stop", "ferries turn back", "shops close"),
+    ),
+    Kind(
+        article="The",
+        topic="objects",
+        agent_traits=("city", "young", "popular", "new"),
+        agents=("mayor", "council", "college", "bank"),
+        verbs=("opens", "plans", "buys", "rebuilds"),
+        object_traits=("green", "quiet", "bright", "modern"),
+        objects=("parks", "theatres", "libraries", "pools", "museums"),
+        extras=("for children", "for visitors", "for the first time"),
+        consequences=("families cheer", "taxes rise", "neighbours object"),
+    ),
+    Kind(
+        article="Some",
+        topic="objects",
+        agent_traits=("local", "lucky", "young", "brave"),
+        agents=("divers", "farmers", "students", "hikers"),
+        verbs=("find", "rescue", "photograph", "count"),
+        object_traits=("wild", "white", "rare", "hungry"),
+        objects=("wolves", "owls", "seals", "horses", "turtles"),
+        extras=("near a lake", "under a bridge", "after a storm"),
+        consequences=("visitors arrive", "experts wonder", "crowds gather"),
+    ),
+    Kind(
+        article="A",
+        topic="objects",
+        agent_traits=("small", "family", "famous", "foreign"),
+        agents=("bakery", "shipyard", "brewery", "mill"),
+        verbs=("hires", "trains", "needs", "seeks"),
+        object_traits=("skilled", "retired", "extra", "young"),
+        objects=("workers", "drivers", "cooks", "engineers", "painters"),
+        extras=("after a record year", "before winter", "after a long strike"),
+        consequences=("rivals worry", "prices fall", "wages rise"),
+    ),
+)
+NUMBERS = ("two", "three", "four", "five", "seven", "nine", "ten", "twelve", "twenty")
+PLACES = ("Oxby", "Elmford", "Norwick", "Highmoor", "Westhaven", "Silverbrook", "Port Alder", "Tarn")
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+HOURS = ("at dawn", "at noon", "at dusk", "at midnight")
+SPEAKERS = ("police", "officials", "experts", "locals")
+LEADS = (
+    "{agent} {verb} {objects} {extra} in {place} on {day} {hour}, {speaker} say, as {consequence}.",
+    "On {day} {hour}, {agent} {verb} {objects} {extra} in {place} as {consequence}, {speaker} say.",
+    "It is the news of the day in {place}: on {day} {hour}, {speaker} say, {agent} {verb} {objects} {extra},"
+    " as {consequence}.",
+)
+FOLLOW_UPS = (
+    "The next report is due on {other_day}.",
+    "People in {other_place} watch with interest.",
+    "The last such case, {other_number} years ago, was smaller.",
+    "It costs {other_number} million crowns, a paper in {other_place} writes.",
+)
+
+
+class Story(NamedTuple):
+    """One event: every part that a source tells and a headline may leave out."""
+
+    kind: Kind
+    agent_trait: str
+    agent: str
+    verb: str
+    number: str
+    object_trait: str
+    objects: str
+    extra: str
+    consequence: str
+    place: str
+    day: str
+    hour: str
+    speaker: str
+
+
+def write_examples(directory: Path, pairs: int = 20_000, seed: int = 1) -> None:
+    """Write train.tsv, a twentieth as many pairs each into validation.tsv and test.tsv, and article.txt."""
+    directory.mkdir(parents=True, exist_ok=True)
+    twentieth = -(-pairs // 20)
+    stream = generate(seed)
+    for name, size in (("train", pairs), ("validation", twentieth), ("test", twentieth)):
+        lines = (f"{source}\t{headline}\n" for source, headline in islice(stream, size))
+        (directory / f"{name}.tsv").write_text("".join(lines), encoding="utf-8")
+    article, _ = next(stream)
+    (directory / "article.txt").write_text(article + "\n", encoding="utf-8")
+
+
+def generate(seed: int) -> Iterator[tuple[str, str]]:
+    """Yield (source, headline) for ever: sources are distinct, lengths of headlines spread evenly."""
+    random = Random(seed)
+    told: set[str] = set()
+    while True:
+        story, headline = _reach(random.randint(SHORTEST, LONGEST), random)
+        source = _tell(story, random)
+        if source not in told:
+            told.add(source)
+            yield source, headline
+
+
+def _reach(length: int, random: Random) -> tuple[Story, str]:
+    """Invent stories until one has a headline of the wanted length: short ones need short words."""
+    while True:
+        story = _invent(random)
+        slots = [_cores(story), *_tails(story)]
+        lengths = reduce(np.add.outer, [np.array([len(option) for option in slot]) for slot in slots])
+        exact = np.argwhere(lengths == length)
+        if len(exact):
+            choices = exact[random.randrange(len(exact))]
+            parts = [slot[choice] for slot, choice in zip(slots, choices, strict=True)]
+            return story, _capitalised("".join(parts))
+
+
+def _invent(random: Random) -> Story:
+    kind = random.choice(KINDS)
+    return Story(
+        kind=kind,
+        agent_trait=random.choice(kind.agent_traits),
+        agent=random.choice(kind.agents),
+        verb=random.choice(kind.verbs),
+        number=random.choice(NUMBERS),
+        object_trait=random.choice(kind.object_traits),
+        objects=random.choice(kind.objects),
+        extra=random.choice(kind.extras),
+        consequence=random.choice(kind.consequences),
+        place=random.choice(PLACES),
+        day=random.choice(DAYS),
+        hour=random.choice(HOURS),
+        speaker=random.choice(SPEAKERS),
+    )
+
+
+def _tell(story: Story, random: Random) -> str:
+    lead = random.choice(LEADS)
+    parts = {
+        **story._asdict(),
+        "agent": f"{story.kind.article.lower()} {story.agent_trait} {story.agent}",
+        "objects": f"{story.number} {story.object_trait} {story.objects}",
+        "other_day": random.choice([day for day in DAYS if day != story.day]),
+        "other_place": random.choice([place for place in PLACES if place != story.place]),
+        "other_number": random.choice([number for number in NUMBERS if number != story.number]),
+    }
+    sentences = [lead, *random.sample(FOLLOW_UPS, random.randint(0, 2))]
+    return " ".join(_capitalised(sentence.format(**parts)) for sentence in sentences)
+
+
+def _cores(story: Story) -> list[str]:
+    agents = [story.agent, f"{story.agent_trait} {story.agent}"]
+    traits = [f"{story.object_trait} {story.objects}", story.objects]
+    objects = [*traits, *(f"{story.number} {words}" for words in traits)]
+    clauses = [f"{agent} {story.verb} {words}" for agent, words in product(agents, objects)]
+    topics = agents if story.kind.topic == "agent" else objects
+    return [*clauses, *(f"{core} in {story.place}" for core in [*topics, *clauses])]
+
+
+def _tails(story: Story) -> list[list[str]]:
+    return [
+        ["", f" {story.extra}"],
+        ["", f" {story.day}", f" on {story.day}", f" {story.hour}", f" on {story.day} {story.hour}"],
+        ["", f", {story.consequence}", f" as {story.consequence}"],
+        ["", f", {story.speaker} say"],
+    ]
+
+
+def _capitalised(text: str) -> str:
+    return text[0].upper() + text[1:]
