@@ -26,16 +26,23 @@ class Job:
     max_steps: int
     scale: float = 1.0
     prefix: tuple[int, ...] = ()
-    required: tuple[tuple[int, ...], ...] = ()
+    """The tokens that the text must begin with."""
+    required: tuple[str, ...] = ()
+    """Words or phrases, normalised, that must stand in the text as whole words, in any segmentation."""
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """Draw tokens at random instead of keeping the best: `num_beams` independent samples a job."""
+    """Draw tokens at random instead of keeping the best: `num_beams` independent samples a job.
+
+    Samples that are the same string are one hypothesis. The same job and seed give the same samples.
+    """
 
     temperature: float = 1.0
     top_k: int = 0
+    """Draw among this many likeliest tokens; 0 is among all."""
     top_p: float = 1.0
+    """Draw among the likeliest tokens that together have this share of the probability."""
     seed: int = 0
 
 
@@ -51,17 +58,26 @@ class SearchOptions:
     length_penalty: float = 0.0
     """Finished hypotheses compare by score / spent ** length_penalty; 0 is the plain sum."""
     sampling: Sampling | None = None
+    batch_size: int = 32
+    """How many jobs are searched together, at most. Results do not depend on it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Counting:
-    """The rules all jobs of one call share: the unit's automaton and the costs the model was trained on."""
+    """The rules all jobs of one call share: the unit's automaton and the costs the model was trained on.
+
+    Keep one object a unit: what is derived from it is remembered by its identity.
+    """
 
     automaton: CostAutomaton
     trained_cost: NDArray[np.float32]
-    """Cost of each token in the model's own unit, regardless of context (0 for the three special ones)."""
-    continues_word: NDArray[np.bool_]
-    """Whether a token, put behind a letter, would continue its word (its first character is a letter or digit)."""
+    """How far a token that is free in the automaton's unit moves the position, in the model's own unit.
+
+    The token's cost there regardless of context (0 for the three special ones); all zeros where both units
+    are the same, since then what is free does not move the position.
+    """
+    pieces: tuple[str, ...]
+    """The text of each token from `FIRST_PIECE` on, to find required words in."""
     text_hash: NDArray[np.int64]
     """Two numbers a token, [vocabulary, 2]: (multiplier, addend) of the rolling hash of its characters."""
 
@@ -75,7 +91,11 @@ class Hypothesis(NamedTuple):
 
 
 class Engine(Protocol):
-    """Run the search for a list of jobs; results are in the order of the jobs, best hypothesis first."""
+    """Run the search for a list of jobs; results are in the order of the jobs, best hypothesis first.
+
+    Every hypothesis keeps all of its job's bounds, prefix and required words. A job that no text can keep
+    has no hypotheses (`generation.constraints.feasible` tells beforehand); any other has at least one.
+    """
 
     def search(
         self, jobs: Sequence[Job], counting: Counting, options: SearchOptions
