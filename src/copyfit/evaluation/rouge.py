@@ -1,0 +1,286 @@
+"""ROUGE-1, ROUGE-2 and ROUGE-L, equal to the last digit to what ROUGE-1.5.5.pl prints.
+
+Its ways are kept even where they surprise; each is named where it happens.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from copyfit.errors import ConfigError, DataError
+from copyfit.evaluation.bootstrap import RESAMPLES, bootstrap
+from copyfit.evaluation.porter import stem
+
+METRICS = ("R1", "R2", "RL")
+DIGITS = 5
+
+
+class Score(NamedTuple):
+    """What one metric says of one item."""
+
+    recall: float
+    precision: float
+    f1: float
+
+
+class Average(NamedTuple):
+    """What one metric says of all items: bootstrapped means with their confidence limits."""
+
+    recall: float
+    precision: float
+    f1: float
+    recall_low: float
+    recall_high: float
+    precision_low: float
+    precision_high: float
+    f1_low: float
+    f1_high: float
+
+
+@dataclass(frozen=True)
+class RougeResult:
+    """The scores of each item and of all together, by metric: R1, R2, RL."""
+
+    items: tuple[Mapping[str, Score], ...]
+    averages: Mapping[str, Average]
+    signature: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the averages as plain values."""
+        averages = {metric: average._asdict() for metric, average in self.averages.items()}
+        return {**averages, "n": len(self.items), "signature": self.signature}
+
+
+class Match(NamedTuple):
+    """How many units of a reference a hypothesis hits, and how many units both have."""
+
+    hits: int
+    reference: int
+    hypothesis: int
+
+
+class Text(NamedTuple):
+    """A summary as the metrics read it. A byte limit leaves more in `sentences` than in `words`."""
+
+    words: list[str]
+    sentences: list[list[str]]
+
+
+@dataclass(frozen=True)
+class Rouge:
+    """Score hypotheses against references, each a text with one sentence a line.
+
+    `stem` is the script's -m, `limit_bytes` -b, `limit_words` -l, `formula` -f A or B, `confidence` -c.
+    """
+
+    stem: bool = True
+    limit_bytes: int | None = None
+    limit_words: int | None = None
+    formula: Literal["average", "best"] = "average"
+    confidence: float = 95
+
+    def __post_init__(self) -> None:
+        if self.limit_bytes is not None and self.limit_words is not None:
+            raise ConfigError("a limit is in bytes or in words, given both: leave one out")
+        for limit in (self.limit_bytes, self.limit_words):
+            if limit is not None and limit < 1:
+                raise ConfigError(f"a limit must be at least 1, given {limit}: leave it out for none")
+        if self.formula not in ("average", "best"):
+            raise ConfigError(f"the formula must be average or best, given {self.formula!r}")
+        if not 0 <= self.confidence <= 100:
+            raise ConfigError(f"the confidence must be from 0 to 100 percent, given {self.confidence:g}")
+
+    def score(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> RougeResult:
+        """Score each hypothesis against its own references."""
+        _check_counts(hypotheses, references)
+        items = tuple(map(self._score_item, hypotheses, references))
+        limits = bootstrap(
+            np.array([[*item["R1"], *item["R2"], *item["RL"]] for item in items]), self.confidence
+        )
+        columns = np.stack([limits.mean, limits.low, limits.high], axis=1).reshape(len(METRICS), 3, 3)
+        averages = {
+            metric: _average(values.tolist()) for metric, values in zip(METRICS, columns, strict=True)
+        }
+        return RougeResult(items, averages, self._signature(references))
+
+    def _score_item(self, hypothesis: str, references: Sequence[str]) -> dict[str, Score]:
+        peer = self._read(hypothesis)
+        models = [self._read(reference) for reference in references]
+        unigrams = [_match_ngrams(model, peer, 1) for model in models]
+        bigrams = [_match_ngrams(model, peer, 2) for model in models]
+        sequences = [_match_sequences(model, peer) for model in models]
+        return {
+            "R1": _score(self._pool(unigrams, _printed_recall)),
+            "R2": _score(self._pool(bigrams, _printed_recall)),
+            "RL": _score(self._pool(sequences, _recall)),
+        }
+
+    def _pool(self, matches: Sequence[Match], merit: Callable[[Match], float]) -> Match:
+        """Sum hits and counts over the references, or keep the first of those with the best recall."""
+        if self.formula == "best":
+            return max(matches, key=merit)
+        return Match(*map(sum, zip(*matches, strict=True)))
+
+    def _read(self, text: str) -> Text:
+        lines = [line for line in text.encode("utf-8", "surrogatepass").lower().split(b"\n") if line]
+        if self.limit_bytes is not None:
+            words = self._words(_cut_bytes(lines, self.limit_bytes))
+            sentences = self._words(_cut_bytes_of_each(lines, self.limit_bytes))
+        else:
+            words = sentences = self._words(
+                _cut_words(lines, self.limit_words) if self.limit_words else lines
+            )
+        return Text([word for sentence in words for word in sentence], sentences)
+
+    def _words(self, lines: Iterable[bytes]) -> list[list[str]]:
+        sentences = [split_words(line) for line in lines]
+        return [[stem(word) for word in words] for words in sentences] if self.stem else sentences
+
+    def _signature(self, references: Sequence[Sequence[str]]) -> str:
+        counts = sorted({len(texts) for texts in references})
+        limit = f"{self.limit_bytes} bytes" if self.limit_bytes else f"{self.limit_words} words"
+        return "|".join(
+            [
+                "ROUGE-1.5.5",
+                f"references:{'-'.join(str(count) for count in sorted({counts[0], counts[-1]}))}",
+                f"stem:{'porter+wordnet-2.0' if self.stem else 'no'}",
+                f"limit:{limit if self.limit_bytes or self.limit_words else 'no'}",
+                f"formula:{self.formula}",
+                f"confidence:{self.confidence:g}",
+                f"resamples:{RESAMPLES}",
+            ]
+        )
+
+
+def split_words(line: bytes) -> list[str]:
+    """Find the words of a lower-case line: runs of ASCII letters and digits."""
+    return [word.decode("ascii") for word in re.findall(rb"[a-z0-9]+", line)]
+
+
+def _check_counts(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
+    if not hypotheses:
+        raise DataError("there must be at least one hypothesis to score, given none")
+    if len(hypotheses) != len(references):
+        raise DataError(
+            f"each hypothesis needs its references, given {len(hypotheses)} hypotheses"
+            f" and {len(references)} items with references"
+        )
+    for index, texts in enumerate(references):
+        if not texts:
+            raise DataError(f"each hypothesis needs at least one reference, item {index} has none")
+
+
+def _cut_words(lines: Iterable[bytes], limit: int) -> list[bytes]:
+    """Keep the first `limit` words; white space before a line's first word counts as one."""
+    kept: list[bytes] = []
+    for line in lines:
+        text = line.rstrip()
+        words = re.split(rb"\s+", text)[:limit] if text else []
+        limit -= len(words)
+        kept.append(b" ".join(words))
+        if limit == 0:
+            break
+    return kept
+
+
+def _cut_bytes(lines: Iterable[bytes], limit: int) -> list[bytes]:
+    kept = []
+    for line in lines:
+        kept.append(line[:limit])
+        limit -= len(kept[-1])
+        if limit == 0:
+            break
+    return kept
+
+
+def _cut_bytes_of_each(lines: Iterable[bytes], limit: int) -> list[bytes]:
+    """Cut as the script does for ROUGE-L: each line alone, up to the first that fills the limit."""
+    kept = []
+    for line in lines:
+        kept.append(line[:limit])
+        if len(line) >= limit:
+            break
+    return kept
+
+
+def _match_ngrams(reference: Text, hypothesis: Text, size: int) -> Match:
+    wanted, found = _ngrams(reference.words, size), _ngrams(hypothesis.words, size)
+    hits = sum(min(count, found[ngram]) for ngram, count in wanted.items() if ngram in found)
+    return Match(hits, wanted.total(), found.total())
+
+
+def _ngrams(words: Sequence[str], size: int) -> Counter[tuple[str, ...]]:
+    return Counter(zip(*(words[start:] for start in range(size)), strict=False))
+
+
+def _match_sequences(reference: Text, hypothesis: Text) -> Match:
+    """Hit the words of each reference sentence that lie in its LCS with any sentence of the hypothesis.
+
+    No word is hit more often than either text's `words` have it.
+    """
+    left = Counter(reference.words) & Counter(hypothesis.words)
+    hits = 0
+    for sentence in reference.sentences:
+        positions = {
+            position for other in hypothesis.sentences for position in _common_positions(sentence, other)
+        }
+        for position in sorted(positions):
+            if left[sentence[position]] > 0:
+                left[sentence[position]] -= 1
+                hits += 1
+    return Match(hits, sum(map(len, reference.sentences)), len(hypothesis.words))
+
+
+def _common_positions(reference: Sequence[str], hypothesis: Sequence[str]) -> set[int]:
+    """Find which words of a reference sentence form its LCS; of several, the one the script walks back to."""
+    lengths = _common_lengths(reference, hypothesis)
+    positions: set[int] = set()
+    row, column = len(reference), len(hypothesis)
+    while row and column:
+        if reference[row - 1] == hypothesis[column - 1]:
+            row, column = row - 1, column - 1
+            positions.add(row)
+        elif lengths[row - 1][column] >= lengths[row][column - 1]:
+            row -= 1
+        else:
+            column -= 1
+    return positions
+
+
+def _common_lengths(reference: Sequence[str], hypothesis: Sequence[str]) -> list[list[int]]:
+    """Fill the table of LCS lengths of all pairs of beginnings."""
+    lengths = [[0] * (len(hypothesis) + 1)]
+    for word in reference:
+        above, length = lengths[-1], 0
+        row = [0]
+        for column, other in enumerate(hypothesis):
+            length = above[column] + 1 if word == other else max(above[column + 1], length)
+            row.append(length)
+        lengths.append(row)
+    return lengths
+
+
+def _recall(match: Match) -> float:
+    return match.hits / match.reference if match.reference else 0.0
+
+
+def _printed_recall(match: Match) -> float:
+    return round(_recall(match), DIGITS)
+
+
+def _score(match: Match) -> Score:
+    recall = _printed_recall(match)
+    precision = round(match.hits / match.hypothesis, DIGITS) if match.hypothesis else 0.0
+    weighted = 0.5 * precision + 0.5 * recall
+    return Score(recall, precision, round(precision * recall / weighted, DIGITS) if weighted > 0 else 0.0)
+
+
+def _average(values: Sequence[Sequence[float]]) -> Average:
+    """Lay out [recall, precision, f1] x [mean, low, high]."""
+    means = [mean for mean, _, _ in values]
+    limits = [limit for _, low, high in values for limit in (low, high)]
+    return Average(*(round(value, DIGITS) for value in [*means, *limits]))
