@@ -31,64 +31,62 @@ KINDS = (
     Kind(
         article="A",
         topic="agent",
-        agent_traits=("fierce", "sudden", "rare", "late"),
-        agents=("storm", "flood", "fire", "blizzard"),
-        verbs=("shuts", "hits", "damages", "threatens"),
-        object_traits=("old", "busy", "wooden", "popular"),
-        objects=("schools", "bridges", "farms", "roads", "harbours"),
-        extras=("for a week", "for a month", "for the first time"),
-        consequences=("trains stop", "ferries turn back", "shops close"),
+        agent_traits=("fierce", "sudden", "heavy"),
+        agents=("storm", "flood", "fire"),
+        verbs=("shuts", "hits", "damages"),
+        object_traits=("narrow", "busy", "wooden"),
+        objects=("schools", "bridges", "farms", "roads"),
+        extras=("for a week", "for the first time"),
+        consequences=("trains stop", "shops close", "ferries turn back"),
     ),
     Kind(
         article="The",
         topic="objects",
-        agent_traits=("city", "young", "popular", "new"),
-        agents=("mayor", "council", "college", "bank"),
-        verbs=("opens", "plans", "buys", "rebuilds"),
-        object_traits=("green", "quiet", "bright", "modern"),
-        objects=("parks", "theatres", "libraries", "pools", "museums"),
-        extras=("for children", "for visitors", "for the first time"),
+        agent_traits=("city", "young", "popular"),
+        agents=("mayor", "council", "bank"),
+        verbs=("opens", "plans", "rebuilds"),
+        object_traits=("green", "quiet", "modern"),
+        objects=("parks", "theatres", "libraries", "pools"),
+        extras=("for children", "for the first time"),
         consequences=("families cheer", "taxes rise", "neighbours object"),
     ),
     Kind(
         article="Some",
         topic="objects",
-        agent_traits=("local", "lucky", "young", "brave"),
-        agents=("divers", "farmers", "students", "hikers"),
-        verbs=("find", "rescue", "photograph", "count"),
-        object_traits=("wild", "white", "rare", "hungry"),
-        objects=("wolves", "owls", "seals", "horses", "turtles"),
-        extras=("near a lake", "under a bridge", "after a storm"),
-        consequences=("visitors arrive", "experts wonder", "crowds gather"),
+        agent_traits=("local", "lucky", "young"),
+        agents=("divers", "farmers", "students"),
+        verbs=("find", "rescue", "photograph"),
+        object_traits=("wild", "white", "hungry"),
+        objects=("wolves", "owls", "seals", "turtles"),
+        extras=("near a lake", "after a storm"),
+        consequences=("crowds gather", "experts wonder", "visitors arrive"),
     ),
     Kind(
         article="A",
         topic="objects",
-        agent_traits=("small", "family", "famous", "foreign"),
-        agents=("bakery", "shipyard", "brewery", "mill"),
-        verbs=("hires", "trains", "needs", "seeks"),
-        object_traits=("skilled", "retired", "extra", "young"),
-        objects=("workers", "drivers", "cooks", "engineers", "painters"),
-        extras=("after a record year", "before winter", "after a long strike"),
-        consequences=("rivals worry", "prices fall", "wages rise"),
+        agent_traits=("small", "family", "famous"),
+        agents=("bakery", "shipyard", "mill"),
+        verbs=("hires", "trains", "seeks"),
+        object_traits=("skilled", "retired", "young"),
+        objects=("cooks", "workers", "drivers", "engineers"),
+        extras=("before winter", "after a long strike"),
+        consequences=("prices fall", "wages rise", "rivals worry"),
     ),
 )
-NUMBERS = ("two", "three", "four", "five", "seven", "nine", "ten", "twelve", "twenty")
-PLACES = ("Oxby", "Elmford", "Norwick", "Highmoor", "Westhaven", "Silverbrook", "Port Alder", "Tarn")
+NUMBERS = ("two", "three", "five", "seven", "ten", "twelve")
+PLACES = ("Oxby", "Tarn", "Elmford", "Highmoor", "Silverbrook", "Port Alder")
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-HOURS = ("at dawn", "at noon", "at dusk", "at midnight")
-SPEAKERS = ("police", "officials", "experts", "locals")
+HOURS = ("at dawn", "at noon", "at midnight")
+SPEAKERS = ("police", "experts", "officials")
 LEADS = (
     "{agent} {verb} {objects} {extra} in {place} on {day} {hour}, {speaker} say, as {consequence}.",
     "On {day} {hour}, {agent} {verb} {objects} {extra} in {place} as {consequence}, {speaker} say.",
-    "It is the news of the day in {place}: on {day} {hour}, {speaker} say, {agent} {verb} {objects} {extra},"
-    " as {consequence}.",
+    "On {day} {hour} in {place}, {agent} {verb} {objects} {extra}, {speaker} say, as {consequence}.",
 )
 FOLLOW_UPS = (
     "The next report is due on {other_day}.",
     "People in {other_place} watch with interest.",
     "The last such case, {other_number} years ago, was smaller.",
-    "It costs {other_number} million crowns, a paper in {other_place} writes.",
 )
 
 
@@ -176,7 +174,7 @@ def _tell(story: Story, random: Random) -> str:
         "other_place": random.choice([place for place in PLACES if place != story.place]),
         "other_number": random.choice([number for number in NUMBERS if number != story.number]),
     }
-    sentences = [lead, *random.sample(FOLLOW_UPS, random.randint(0, 2))]
+    sentences = [lead, *random.sample(FOLLOW_UPS, random.choice((0, 0, 1, 2)))]
     return " ".join(_capitalised(sentence.format(**parts)) for sentence in sentences)
 
 
