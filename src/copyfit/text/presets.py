@@ -226,7 +226,7 @@ _APPS_AND_MESSAGES = (
         "x",
         280,
         "X developer documentation, counting characters",
-        "Most characters outside Latin scripts and every emoji weigh two; a URL is counted as it is written.",
+        "Characters up to U+10FF weigh one, most others and every emoji two; a URL counts as it is written.",
     ),
     Preset(
         "bluesky-post",

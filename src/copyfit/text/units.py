@@ -22,7 +22,11 @@ GSM7_EXTENSION = frozenset("^{}\\[~]|€\f")
 """The characters of GSM 03.38 that cost an escape and a septet."""
 
 _X_LIGHT = ((0x0000, 0x10FF), (0x2000, 0x200D), (0x2010, 0x201F), (0x2032, 0x2037))
-_PICTOGRAPH = "[©®‼⁉\u2190-\u2bff〰〽㊗㊙™ℹ\U0001f000-\U0001faff][\ufe0f\U0001f3fb-\U0001f3ff]?"
+_PICTOGRAPH = (
+    "[©®‼⁉™ℹ↔-↙↩↪⌚⌛⌨⏏⏩-⏳⏸-⏺Ⓜ▪▫▶◀◻-◾☀-☄☎☑☔☕☘☝☠☢☣☦☪☮☯☸-☺♀♂♈-♓♟♠♣♥♦♨♻♾♿"
+    "⚒-⚗⚙⚛⚜⚠⚡⚧⚪⚫⚰⚱⚽⚾⛄⛅⛈⛎⛏⛑⛓⛔⛩⛪⛰-⛵⛷-⛺⛽✂✅✈-✍✏✒✔✖✝✡✨✳✴❄❇❌❎❓-❕❗❣❤➕-➗➡➰➿⤴⤵⬅-⬇⬛⬜⭐⭕〰〽㊗㊙"
+    "\U0001f000-\U0001faff][\ufe0f\U0001f3fb-\U0001f3ff]?"
+)
 _EMOJI = re.compile(
     "[\U0001f1e6-\U0001f1ff]{2}"
     "|[0-9#*]\ufe0f?\u20e3"
