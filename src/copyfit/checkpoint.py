@@ -57,7 +57,7 @@ class CheckpointConfig(Section):
     parameters: int
     model: ModelSection
     files: dict[str, FileRecord]
-    facts: dict[str, Fact] = {}
+    facts: dict[str, Fact] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -100,9 +100,7 @@ def _contents(checkpoint: Checkpoint, weights: Mapping[str, NDArray[np.generic]]
     arrays = {name: np.ascontiguousarray(weights[name]) for name in sorted(weights)}
     for name, array in arrays.items():
         if not np.isfinite(array).all():
-            raise CheckpointError(
-                f"weights must be finite numbers, but {name} is not; train with a lower rate"
-            )
+            raise CheckpointError(f"weights must be finite numbers, {name} is not; train with a lower rate")
     files = {
         WEIGHTS: safetensors.numpy.save(arrays),
         SOURCE: checkpoint.source.to_json().encode(),
@@ -179,7 +177,7 @@ def read_config(directory: Path) -> CheckpointConfig:
     version = values.get("format") if isinstance(values, dict) else None
     if version != FORMAT:
         raise CheckpointError(
-            f"{path}: format must be {FORMAT}, given {version!r}; use the copyfit version that wrote the folder"
+            f"{path}: format must be {FORMAT}, given {version!r}; use the copyfit that wrote the folder"
         )
     try:
         config = check(values, CheckpointConfig, where=str(path))
@@ -239,7 +237,7 @@ def load_weights(directory: Path) -> dict[str, NDArray[Any]]:
         ) from problem
     for name, array in weights.items():
         if not np.isfinite(array).all():
-            raise CheckpointError(f"{folder / WEIGHTS}: weights must be finite numbers, but {name} is not")
+            raise CheckpointError(f"{folder / WEIGHTS}: weights must be finite numbers, {name} is not")
     return weights
 
 
@@ -273,7 +271,7 @@ def _read(path: Path) -> bytes:
 
 
 def _refuse_pickle(path: Path, head: bytes) -> None:
-    # Eight bytes of length and a brace begin a safetensors file; the length may look like a pickle's protocol.
+    # Eight bytes of length and a brace begin a safetensors file; the length may look like a pickle.
     if head.startswith(PICKLE_MAGIC) and head[8:9] != b"{":
         raise CheckpointError(_pickle_refused(path))
 

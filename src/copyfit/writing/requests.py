@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Literal, cast, get_args
+from typing import Literal, get_args
 
 from copyfit.errors import RequestError
 from copyfit.text.budgets import MAX_BUDGET
@@ -101,7 +101,7 @@ class Wish:
     def _of_preset(self, preset: Preset) -> Request:
         if self.length is not None or self.minimum is not None:
             raise RequestError(
-                f"preset {preset.name} brings its own length ({preset.limit} {preset.unit}); leave out length and min"
+                f"preset {preset.name} brings its own length, {preset.limit} {preset.unit}; give one of them"
             )
         if self.unit not in {None, preset.unit}:
             raise RequestError(
@@ -120,7 +120,7 @@ class Wish:
         if self.unit not in {None, natural.unit}:
             check_unit(_word("unit", self.unit))
             raise RequestError(
-                f"unit {self.unit} needs a length; without one the model writes {natural.length} {natural.unit}"
+                f"unit {self.unit} needs a length; without one it is {natural.length} {natural.unit}"
             )
         return self._request(natural.unit, mode, natural.length, None)
 
@@ -128,7 +128,7 @@ class Wish:
         mode = default if self.mode is None else self.mode
         if mode not in MODES:
             raise RequestError(f"mode must be one of {', '.join(MODES)}, given {mode!r}")
-        return cast(Mode, mode)
+        return mode
 
     def _bounds(self, mode: Mode) -> tuple[int | None, int]:
         if mode != "range":

@@ -1,0 +1,88 @@
+"""All commands, and what their ends mean to the shell."""
+
+import io
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+from copyfit import __version__
+from copyfit.cli import talk
+from copyfit.errors import CopyfitError
+
+USER_ERROR = 2
+INTERRUPTED = 130
+
+COMMANDS = {
+    "write": "Write headlines that fit.",
+    "train": "Train a model by a recipe.",
+    "prepare": "Turn a recipe's pairs into the store that training reads.",
+    "evaluate": "Write a headline for each pair of a file and measure quality and length error.",
+    "rouge": "Score summaries against references, equal to ROUGE-1.5.5.pl to the last digit.",
+    "info": "Describe a model folder, after checking that it is whole.",
+    "models": "List the models that can be named.",
+    "presets": "List the budgets of real platforms.",
+    "count": "Count a text.",
+    "examples": "Write made-up news to train on and an article to try.",
+}
+"""The summary of each command; its module, of the same name, is loaded when it runs."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command; return 0, 2 for what the user can mend, 130 when interrupted. Bugs are raised."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    try:
+        app = _build(arguments[0] if arguments else "")
+        code = app(list(arguments) or ["--help"], prog_name="copyfit", standalone_mode=False)
+        talk.flush()
+    except CopyfitError as problem:
+        talk.note(f"error: {problem}")
+        return USER_ERROR
+    except typer.TyperException as problem:
+        talk.note(f"error: {problem.format_message()}")
+        return USER_ERROR
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    except BrokenPipeError:
+        talk.hush()
+        return 0
+    return code if isinstance(code, int) else 0
+
+
+def _build(wanted: str) -> typer.Typer:
+    """Build the program with one command that runs and the names of all others."""
+    app = typer.Typer(
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_program)
+    for name, summary in COMMANDS.items():
+        if name == wanted:
+            app.command(name)(getattr(import_module(f"copyfit.cli.{name}"), name))
+        else:
+            app.command(name, help=summary)(_named_only)
+    return app
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        talk.put(__version__)
+        raise typer.Exit
+
+
+def _program(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Write text that fits: headlines of an exact length, in any unit."""
+
+
+def _named_only() -> None:
+    raise AssertionError("a command that was not asked for does not run")

@@ -1,0 +1,24 @@
+"""`copyfit count`: how long a text is."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from copyfit.cli import talk
+
+
+def count(
+    text: Annotated[str | None, typer.Argument(help="The text. Without it standard input is read.")] = None,
+    unit: Annotated[str, typer.Option(help="What to count: char, cell, byte, word, ...")] = "char",
+    lines: Annotated[bool, typer.Option("--lines", help="Count every line of standard input.")] = False,
+) -> None:
+    """Count a text."""
+    from copyfit.cli.texts import read_texts
+    from copyfit.text.units import check_unit
+    from copyfit.text.units import count as count_units
+
+    check_unit(unit)
+    texts = [text] if text is not None else read_texts(Path("-"), lines=lines)
+    for each in texts:
+        talk.put(str(count_units(each, unit)))

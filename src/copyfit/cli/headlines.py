@@ -1,0 +1,150 @@
+"""What `copyfit write` does with its flags."""
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from copyfit.cli import talk
+from copyfit.cli.texts import read_texts
+from copyfit.errors import RequestError
+from copyfit.writing.answers import answer
+from copyfit.writing.files import BATCHES_AHEAD, FileJob, check_job, write_file
+from copyfit.writing.headline import Headline, Result
+from copyfit.writing.requests import Wish
+from copyfit.writing.rows import STREAM
+from copyfit.writing.writer import Effort, Order, Writer
+
+FAILED = 2
+
+
+@dataclass(frozen=True)
+class Flags:
+    """Hold the flags of `copyfit write` as they were given."""
+
+    text: str | None
+    file: Path | None
+    lines: bool
+    lengths: tuple[int, ...]
+    minimum: int | None
+    maximum: int | None
+    preset: str | None
+    unit: str | None
+    mode: str | None
+    candidates: int
+    num_beams: int
+    require: tuple[str, ...]
+    start: str | None
+    model: str | None
+    device: str | None
+    as_json: bool
+    rows: Path | None
+    output: Path | None
+    text_column: str
+    length_column: str | None
+    resume: bool
+    show_count: bool
+    batch_size: int
+
+    @property
+    def effort(self) -> Effort:
+        """Return how hard to search."""
+        return Effort(num_beams=self.num_beams, count=self.candidates, batch_size=self.batch_size)
+
+
+def write_headlines(flags: Flags) -> int:
+    """Write what was asked for; return the exit code."""
+    wishes = _wishes(flags)
+    flags.effort.check()
+    if flags.rows is not None:
+        return _write_file(flags, flags.rows, wishes)
+    if flags.output is not None or flags.resume or flags.length_column is not None:
+        raise RequestError("--output, --resume and --length-column go with --input; name a file of rows")
+    return _write_texts(flags, wishes)
+
+
+def _wishes(flags: Flags) -> tuple[Wish, ...]:
+    if flags.lengths and flags.maximum is not None:
+        raise RequestError("a length is given by --length or by --max, not by both")
+    mode = flags.mode
+    if mode is None and flags.maximum is not None and flags.minimum is None:
+        mode = "max"
+    return tuple(
+        Wish(length, flags.minimum, flags.unit, mode, flags.preset, flags.require, flags.start)
+        for length in flags.lengths or (flags.maximum,)
+    )
+
+
+def _write_file(flags: Flags, rows: Path, wishes: tuple[Wish, ...]) -> int:
+    if flags.text is not None or flags.file is not None or flags.lines:
+        raise RequestError("--input brings its own texts; leave out TEXT, --file and --lines")
+    job = FileJob(rows, flags.output or STREAM, wishes, flags.text_column, flags.length_column, flags.resume)
+    check_job(job)
+    writer = _open_writer(flags, wishes)
+    tally = write_file(writer, job, flags.effort)
+    if tally.unfit:
+        talk.note(f"note: {tally.unfit} of {tally.rows} rows do not fit, see their column `fits`")
+    if tally.failed:
+        talk.note(f"error: {tally.failed} of {tally.rows} rows failed, see their column `error`")
+        return FAILED
+    return 0
+
+
+def _open_writer(flags: Flags, wishes: Sequence[Wish]) -> Writer:
+    writer = Writer(flags.model, device=flags.device)
+    for wish in wishes:
+        wish.resolve(writer.natural)
+    return writer
+
+
+def _write_texts(flags: Flags, wishes: tuple[Wish, ...]) -> int:
+    texts = _texts(flags)
+    first = list(islice(texts, 1))
+    writer = _open_writer(flags, wishes)
+    failed = written = 0
+    for chunk in _chunks(first, texts, flags.batch_size * BATCHES_AHEAD):
+        orders = [Order(text, wish) for text in chunk for wish in wishes]
+        for number, result in enumerate(writer.fulfil(orders, flags.effort)):
+            index, place = divmod(number, len(wishes))
+            _show(flags, written + index, wishes[place], result, writer.name)
+            failed += result.error is not None
+        written += len(chunk)
+        talk.flush()
+    return FAILED if failed else 0
+
+
+def _texts(flags: Flags) -> Iterator[str]:
+    if flags.text is None:
+        if flags.file is None and sys.stdin.isatty():
+            raise RequestError("a text must be given: as an argument, by --file or on standard input")
+        return read_texts(flags.file or STREAM, lines=flags.lines)
+    if flags.file is not None or flags.lines:
+        raise RequestError("the text is given twice; leave out TEXT, or --file and --lines")
+    return iter([flags.text])
+
+
+def _chunks(first: list[str], texts: Iterator[str], size: int) -> Iterator[list[str]]:
+    chunk = first + list(islice(texts, size - len(first)))
+    while chunk:
+        yield chunk
+        chunk = list(islice(texts, size))
+
+
+def _show(flags: Flags, index: int, wish: Wish, result: Result, model: str) -> None:
+    where = f"line {index + 1}: " if flags.lines else ""
+    if result.error is not None:
+        talk.note(f"error: {where}{result.error}")
+    elif result.request is not None and result.request.mode != "free" and not result.headlines[0].fits:
+        talk.note(f"note: {where}no headline is {result.request}; this one is {result.headlines[0].length}")
+    if flags.as_json:
+        talk.put_json(answer(index, wish, result, model=model))
+    elif result.headlines or flags.lines:
+        for line in _plain(flags, result.headlines) or [""]:
+            talk.put(line)
+
+
+def _plain(flags: Flags, headlines: Iterable[Headline]) -> list[str]:
+    if flags.show_count:
+        return [f"{headline.text}\t{headline.length} {headline.unit}" for headline in headlines]
+    return [headline.text for headline in headlines]

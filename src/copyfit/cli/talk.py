@@ -1,0 +1,43 @@
+"""Data on standard output, everything else on standard error."""
+
+import json
+import os
+import sys
+from typing import Any
+
+from copyfit.errors import DataError
+
+
+def put(text: str) -> None:
+    """Write a line of data."""
+    try:
+        sys.stdout.write(f"{text}\n")
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        raise DataError(f"cannot write to standard output: {problem.strerror}") from problem
+
+
+def put_json(values: Any) -> None:
+    """Write a value as a line of JSON."""
+    put(json.dumps(values, ensure_ascii=False))
+
+
+def flush() -> None:
+    """Hand on what was written so far."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        raise DataError(f"cannot write to standard output: {problem.strerror}") from problem
+
+
+def note(message: str) -> None:
+    """Tell the user something, in one line."""
+    sys.stderr.write(f"copyfit: {' '.join(message.split())}\n")
+
+
+def hush() -> None:
+    """Let nothing more reach a standard output that nobody reads."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

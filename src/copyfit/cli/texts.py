@@ -1,0 +1,36 @@
+"""Texts from a file or standard input."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from copyfit.data.corpus import open_text
+from copyfit.errors import DataError
+from copyfit.writing.rows import STREAM, text_rows
+
+
+def read_texts(path: Path, *, lines: bool) -> Iterator[str]:
+    """Yield the one text of a file, or each line of it."""
+    if not lines:
+        yield _whole(path)
+        return
+    for row in text_rows(path):
+        if row.problem:
+            raise DataError(f"{_name(path)}: {row.problem}")
+        yield row.values["text"]
+
+
+def _whole(path: Path) -> str:
+    if path == STREAM:
+        content = sys.stdin.buffer.read()
+    else:
+        with open_text(path) as stream:
+            content = stream.buffer.read()
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise DataError(f"{_name(path)} must be UTF-8 text: byte {problem.start} is not") from problem
+
+
+def _name(path: Path) -> str:
+    return "standard input" if path == STREAM else str(path)

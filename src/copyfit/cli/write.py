@@ -1,0 +1,98 @@
+"""`copyfit write`: headlines for a text, for lines or for the rows of a file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Text = Annotated[str | None, typer.Argument(help="The article. Without it --file or standard input is read.")]
+File = Annotated[Path | None, typer.Option(help="Read the article from a file; - is standard input.")]
+Lines = Annotated[bool, typer.Option("--lines", help="Take every line for a text of its own.")]
+Length = Annotated[list[int] | None, typer.Option(help="The budget; may be given several times.")]
+Minimum = Annotated[int | None, typer.Option("--min", help="The least length.")]
+Maximum = Annotated[int | None, typer.Option("--max", help="The greatest length.")]
+PresetName = Annotated[
+    str | None, typer.Option("--for", metavar="PRESET", help="The budget of a platform; see copyfit presets.")
+]
+Unit = Annotated[str | None, typer.Option(help="What to count: char, cell, byte, word, ... (char).")]
+Mode = Annotated[str | None, typer.Option(help="exact, max, range or free.")]
+Candidates = Annotated[int, typer.Option(metavar="K", help="How many headlines to write for each length.")]
+NumBeams = Annotated[int, typer.Option(metavar="B", help="How wide to search.")]
+Require = Annotated[
+    list[str] | None, typer.Option(metavar="WORD", help="A word that must occur; may be given several times.")
+]
+Start = Annotated[str | None, typer.Option(metavar="TEXT", help="How the headline must begin.")]
+Model = Annotated[str | None, typer.Option(metavar="DIR", help="The folder of the model.")]
+Device = Annotated[str | None, typer.Option(help="cpu, cuda or cuda:N.")]
+Json = Annotated[bool, typer.Option("--json", help="Write a JSON object for each text and length.")]
+Input = Annotated[
+    Path | None,
+    typer.Option(
+        "--input",
+        help="Rows to write for: .jsonl, .csv, .tsv, .txt (also .gz, .xz, .zst) or .parquet.",
+    ),
+]
+Output = Annotated[Path | None, typer.Option(help="Where to write the rows; - is standard output.")]
+TextColumn = Annotated[str, typer.Option(help="The column of the article.")]
+LengthColumn = Annotated[str | None, typer.Option(help="The column of the budget (length).")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on after the last row of the output.")]
+ShowCount = Annotated[bool, typer.Option("--show-count", help="Write the true count behind each headline.")]
+BatchSize = Annotated[int, typer.Option(metavar="N", help="How many searches to run together.")]
+
+
+def write(
+    text: Text = None,
+    file: File = None,
+    lines: Lines = False,
+    length: Length = None,
+    minimum: Minimum = None,
+    maximum: Maximum = None,
+    preset: PresetName = None,
+    unit: Unit = None,
+    mode: Mode = None,
+    candidates: Candidates = 1,
+    num_beams: NumBeams = 5,
+    require: Require = None,
+    start: Start = None,
+    model: Model = None,
+    device: Device = None,
+    as_json: Json = False,
+    rows: Input = None,
+    output: Output = None,
+    text_column: TextColumn = "text",
+    length_column: LengthColumn = None,
+    resume: Resume = False,
+    show_count: ShowCount = False,
+    batch_size: BatchSize = 32,
+) -> None:
+    """Write headlines that fit."""
+    from copyfit.cli.headlines import Flags, write_headlines
+
+    code = write_headlines(
+        Flags(
+            text=text,
+            file=file,
+            lines=lines,
+            lengths=tuple(length or ()),
+            minimum=minimum,
+            maximum=maximum,
+            preset=preset,
+            unit=unit,
+            mode=mode,
+            candidates=candidates,
+            num_beams=num_beams,
+            require=tuple(require or ()),
+            start=start,
+            model=model,
+            device=device,
+            as_json=as_json,
+            rows=rows,
+            output=output,
+            text_column=text_column,
+            length_column=length_column,
+            resume=resume,
+            show_count=show_count,
+            batch_size=batch_size,
+        )
+    )
+    raise typer.Exit(code)

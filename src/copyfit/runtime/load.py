@@ -1,0 +1,24 @@
+"""Choose an engine and open a model in it; the one door to PyTorch for everything above."""
+
+from pathlib import Path
+
+from copyfit.checkpoint import Checkpoint
+from copyfit.errors import CheckpointError, RequestError
+from copyfit.generation.jobs import Engine
+
+ENGINES = ("torch",)
+
+
+def load_engine(
+    directory: Path, checkpoint: Checkpoint, *, device: str | None = None, name: str | None = None
+) -> Engine:
+    """Open a model in an engine by name, on a device by name; None picks the best there is."""
+    if name is not None and name not in ENGINES:
+        raise RequestError(f"the engine must be one of {', '.join(ENGINES)}, given {name!r}")
+    try:
+        from copyfit.runtime.torch_model import open_torch_engine
+    except ModuleNotFoundError as problem:
+        if problem.name != "torch":
+            raise
+        raise CheckpointError("running a model needs PyTorch: pip install 'copyfit[train]'") from problem
+    return open_torch_engine(directory, checkpoint, device=device)

@@ -1,0 +1,152 @@
+"""Write headlines for the rows of a file, as many as it has."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from copyfit.errors import DataError, RequestError
+from copyfit.writing.headline import Result
+from copyfit.writing.requests import Wish
+from copyfit.writing.rows import STREAM, TEXT_COLUMN, Row, form_of, read_rows
+from copyfit.writing.sinks import ADDED, SEVERAL, open_sink, resume_sink
+from copyfit.writing.writer import Effort, Order, Writer
+
+BATCHES_AHEAD = 8
+"""How many batches of rows are read together, so that similar ones can be searched together."""
+LENGTH_COLUMN = "length"
+NAMES = ("unit", "mode", "preset")
+
+
+@dataclass(frozen=True)
+class FileJob:
+    """Say what to read, where to write, and what is wished for rows that do not say it themselves."""
+
+    input: Path
+    output: Path
+    wishes: tuple[Wish, ...]
+    text_column: str = TEXT_COLUMN
+    length_column: str | None = None
+    resume: bool = False
+
+
+class Tally(NamedTuple):
+    """Count the rows that were written, and those of them that failed or that do not fit."""
+
+    rows: int = 0
+    failed: int = 0
+    unfit: int = 0
+
+    def add(self, results: Sequence[Result]) -> "Tally":
+        """Return the tally with some more results."""
+        failed = sum(result.error is not None for result in results)
+        fitting = sum(bool(result.headlines) and result.headlines[0].fits for result in results)
+        unfit = len(results) - failed - fitting
+        return Tally(self.rows + len(results), self.failed + failed, self.unfit + unfit)
+
+
+class _Item(NamedTuple):
+    """Hold a row to write: an order, or what is wrong with it."""
+
+    values: Mapping[str, Any]
+    order: Order | None
+    problem: str | None
+
+
+def check_job(job: FileJob) -> None:
+    """Raise where a job cannot be begun; costs nothing, so that it can be done before a model is opened."""
+    form_of(job.input)
+    form_of(job.output)
+    if job.input != STREAM and not job.input.is_file():
+        raise DataError(
+            f"{job.input} must be a file, {'a folder' if job.input.is_dir() else 'nothing'} is there"
+        )
+    if STREAM not in {job.input, job.output} and job.input.resolve() == job.output.resolve():
+        raise DataError(f"the output must be another file than the input, given {job.output} for both")
+
+
+def write_file(writer: Writer, job: FileJob, effort: Effort) -> Tally:
+    """Write a row for each row and wish, in their order; flat in memory however long the file is."""
+    check_job(job)
+    tally = Tally()
+    with ExitStack() as stack:
+        sink, done = resume_sink(job.output) if job.resume else (open_sink(job.output), 0)
+        stack.enter_context(sink)
+        items = islice(_items(job), done, None)
+        while batch := list(islice(items, effort.batch_size * BATCHES_AHEAD)):
+            results = _results(writer, batch, effort)
+            sink.write([_row(item, result, effort) for item, result in zip(batch, results, strict=True)])
+            tally = tally.add(results)
+    if not done and not tally.rows:
+        raise DataError(f"{job.input} must have at least one row, it is empty")
+    return tally
+
+
+def _results(writer: Writer, batch: Sequence[_Item], effort: Effort) -> list[Result]:
+    served = iter(writer.fulfil([item.order for item in batch if item.order], effort))
+    return [next(served) if item.order else Result(None, error=item.problem) for item in batch]
+
+
+def _items(job: FileJob) -> Iterator[_Item]:
+    for row in read_rows(job.input):
+        try:
+            yield from _items_of(job, row)
+        except RequestError as problem:
+            yield _Item(row.values, None, str(problem))
+
+
+def _items_of(job: FileJob, row: Row) -> list[_Item]:
+    if row.problem:
+        raise RequestError(row.problem)
+    if job.text_column not in row.values:
+        raise RequestError(f"the row must have a column {job.text_column!r}; name another with --text-column")
+    wishes = dict.fromkeys(_override(job, wish, row.values) for wish in job.wishes)
+    text = row.values[job.text_column]
+    return [_Item(row.values, Order(text, wish), None) for wish in wishes]
+
+
+def _override(job: FileJob, wish: Wish, values: Mapping[str, Any]) -> Wish:
+    """Let a row's own columns take the place of the flags."""
+    if job.length_column is not None and job.length_column not in values:
+        raise RequestError(f"the row must have the column {job.length_column!r} of --length-column")
+    numbers = {job.length_column or LENGTH_COLUMN: "length", "min": "minimum"}
+    own: dict[str, Any] = {
+        field: _number(values[name]) for name, field in numbers.items() if _given(values, name)
+    }
+    own |= {name: values[name] for name in NAMES if _given(values, name)}
+    if "preset" in own:
+        wish = replace(wish, length=None, minimum=None, unit=None, mode=None)
+    return replace(wish, **own)
+
+
+def _given(values: Mapping[str, Any], name: str) -> bool:
+    value = values.get(name)
+    if not isinstance(value, str | int | float | None):
+        raise RequestError(f"column {name!r} must hold plain values, given {value!r}")
+    return value not in {None, ""}
+
+
+def _number(value: Any) -> Any:
+    """Read what CSV gives as text and tables with gaps as a fraction; the rest is refused later."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str) and value.strip().isdecimal():
+        return int(value)
+    return value
+
+
+def _row(item: _Item, result: Result, effort: Effort) -> dict[str, Any]:
+    best = result.headlines[0] if result.headlines else None
+    added = (
+        best.text if best else None,
+        best.length if best else None,
+        best.fits if best else None,
+        result.truncated,
+        result.error,
+    )
+    row = {**item.values, **dict(zip(ADDED, added, strict=True))}
+    if effort.count > 1:
+        row[SEVERAL] = [headline.text for headline in result.headlines]
+    return row

@@ -1,0 +1,161 @@
+"""Read rows from a file: JSON lines, CSV, TSV, Parquet or a text a line, plain or compressed."""
+
+import csv
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, TextIO
+
+from copyfit.data.corpus import open_text
+from copyfit.errors import DataError
+
+STREAM = Path("-")
+"""Standard input or output; its rows are JSON lines."""
+COMPRESSED = frozenset({".gz", ".xz", ".zst"})
+TEXT_COLUMN = "text"
+LONGEST_FIELD = 1 << 26
+PARQUET_ROWS = 512
+SURROGATES = re.compile("[\ud800-\udfff]")
+"""What bytes that are not UTF-8 are read as."""
+
+
+class Row(NamedTuple):
+    """Hold the columns of a row, or what is wrong with it."""
+
+    values: dict[str, Any]
+    problem: str | None = None
+
+
+def form_of(path: Path) -> str:
+    """Return what kind of rows a file has, by its name."""
+    if path == STREAM:
+        return "jsonl"
+    form = next((suffix[1:] for suffix in reversed(path.suffixes) if suffix not in COMPRESSED), "")
+    if form not in READERS or (form == "parquet" and path.suffix in COMPRESSED):
+        raise DataError(f"{path} must be named .jsonl, .csv, .tsv, .txt (also .gz, .xz, .zst) or .parquet")
+    return form
+
+
+def read_rows(path: Path) -> Iterator[Row]:
+    """Yield the rows of a file one by one; a bad one says so and does not end the reading."""
+    return READERS[form_of(path)](path)
+
+
+@contextmanager
+def _text(path: Path) -> Iterator[TextIO]:
+    if path == STREAM:
+        yield sys.stdin
+    else:
+        with open_text(path) as stream:
+            yield stream
+
+
+def _lines(stream: BinaryIO) -> Iterator[str | None]:
+    """Yield lines without their ends; None where a line is not UTF-8."""
+    for number, line in enumerate(stream):
+        try:
+            text = line.decode("utf-8-sig" if number == 0 else "utf-8")
+        except UnicodeDecodeError:
+            yield None
+        else:
+            yield text.removesuffix("\n").removesuffix("\r")
+
+
+def _read_lines(path: Path) -> Iterator[str | None]:
+    with _text(path) as stream:
+        yield from _lines(stream.buffer)
+
+
+def _json_rows(path: Path) -> Iterator[Row]:
+    return (_json_row(number, line) for number, line in enumerate(_read_lines(path), 1))
+
+
+def _json_row(number: int, line: str | None) -> Row:
+    if line is None:
+        return Row({}, f"line {number} must be UTF-8")
+    try:
+        values = json.loads(line)
+    except (ValueError, RecursionError):
+        return Row({}, f"line {number} must be JSON")
+    return Row(values) if isinstance(values, dict) else Row({}, f"line {number} must be a JSON object")
+
+
+def text_rows(path: Path) -> Iterator[Row]:
+    """Yield each line of a file as a row with one text."""
+    for number, line in enumerate(_read_lines(path), 1):
+        yield Row({}, f"line {number} must be UTF-8") if line is None else Row({TEXT_COLUMN: line})
+
+
+def _tsv_rows(path: Path) -> Iterator[Row]:
+    """Yield rows of fields between tabs; nothing is quoted, so that quotation marks are just text."""
+    lines = _read_lines(path)
+    header = (next(lines, None) or "").split("\t")
+    _check_header(path, header)
+    for number, line in enumerate(lines, 2):
+        yield _named(header, [], number) if line is None else _named(header, line.split("\t"), number)
+
+
+def _csv_rows(path: Path) -> Iterator[Row]:
+    csv.field_size_limit(LONGEST_FIELD)
+    with _text(path) as stream:
+        reader = csv.reader(stream)
+        header = next(reader, [])
+        _check_header(path, header)
+        while (fields := _next_record(reader)) is not None:
+            yield _named(header, fields, reader.line_num)
+
+
+def _next_record(reader: Iterator[list[str]]) -> list[str] | None:
+    try:
+        return next(reader, None)
+    except csv.Error:
+        return []
+
+
+def _check_header(path: Path, header: list[str]) -> None:
+    if not any(header):
+        raise DataError(f"{path} must begin with a line of column names, it is empty")
+    if len(set(header)) < len(header):
+        raise DataError(f"{path} must have different column names, given {', '.join(header)}")
+
+
+def _named(header: list[str], fields: list[str], number: int) -> Row:
+    values = dict(zip_longest(header, fields[: len(header)]))
+    if len(fields) != len(header):
+        return Row(values, f"line {number} must have {len(header)} columns, it has {len(fields)}")
+    if SURROGATES.search("".join(fields)):
+        return Row(values, f"line {number} must be UTF-8")
+    return Row(values)
+
+
+def _parquet_rows(path: Path) -> Iterator[Row]:
+    for batch in open_parquet(path).iter_batches(batch_size=PARQUET_ROWS):
+        yield from map(Row, batch.to_pylist())
+
+
+def open_parquet(path: Path) -> Any:
+    """Open a Parquet file for reading."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ModuleNotFoundError as problem:
+        raise DataError("Parquet files need pyarrow: pip install 'copyfit[bulk]'") from problem
+    try:
+        return parquet.ParquetFile(path)
+    except (OSError, pyarrow.ArrowException) as problem:
+        raise DataError(
+            f"{path} must be a readable Parquet file: {str(problem).splitlines()[0]}"
+        ) from problem
+
+
+READERS: Mapping[str, Callable[[Path], Iterator[Row]]] = {
+    "jsonl": _json_rows,
+    "csv": _csv_rows,
+    "tsv": _tsv_rows,
+    "parquet": _parquet_rows,
+    "txt": text_rows,
+}

@@ -1,0 +1,270 @@
+"""Write rows to a file as they come, and take up a file that was not finished."""
+
+import csv
+import gzip
+import io
+import json
+import lzma
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, Protocol, Self, cast
+
+from copyfit.data.corpus import open_text
+from copyfit.errors import DataError
+from copyfit.writing.rows import STREAM, SURROGATES, form_of
+
+HEADLINE = "headline"
+ADDED = (HEADLINE, "headline_length", "fits", "truncated", "error")
+SEVERAL = "headlines"
+
+
+class Sink(Protocol):
+    """Take rows in the order they are to stand in the file; a context, closed at its end."""
+
+    def write(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Write some rows, all with the same columns, so that they survive a stop."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *problem: object) -> None: ...
+
+
+def open_sink(path: Path) -> Sink:
+    """Open a file to write rows to from its start."""
+    form = form_of(path)
+    return _ParquetSink(path) if form == "parquet" else _TextSink(path, form, _opened(path, append=False))
+
+
+def resume_sink(path: Path) -> tuple[Sink, int]:
+    """Open a file to go on behind its last whole row; return how many rows it has."""
+    form = form_of(path)
+    if form == "parquet" or path == STREAM:
+        raise DataError(f"only .jsonl, .csv, .tsv and .txt files can be resumed, given {path}")
+    if not path.exists():
+        return open_sink(path), 0
+    records, header = _keep_whole_records(path, form)
+    sink = _TextSink(path, form, _opened(path, append=True))
+    if form not in DELIMITERS or not records:
+        return sink, records
+    sink.columns = DELIMITERS[form].split(header)
+    return sink, records - 1
+
+
+def _keep_whole_records(path: Path, form: str) -> tuple[int, str]:
+    """Drop what was half written; a stop in the middle of this leaves the file as it was."""
+    fresh = path.with_name(f".resumed.{path.name}")
+    kept, header = 0, b""
+    with _opened(fresh, append=False) as target:
+        for record in _whole_records(path, form):
+            header = header or record
+            target.write(record)
+            kept += 1
+    fresh.replace(path)
+    return kept, header.decode()
+
+
+def _whole_records(path: Path, form: str) -> Iterator[bytes]:
+    record, quotes = b"", 0
+    for line in _readable_lines(path):
+        record += line
+        quotes += line.count(b'"') if form == "csv" else 0
+        if line.endswith(b"\n") and quotes % 2 == 0:
+            yield record
+            record = b""
+
+
+def _readable_lines(path: Path) -> Iterator[bytes]:
+    try:
+        with open_text(path) as stream:
+            yield from stream.buffer
+    except DataError:
+        # The end of a compressed file is missing when its writer was stopped.
+        return
+
+
+class _TextSink:
+    """Write lines; where the form has a header, its columns are those of the first rows."""
+
+    def __init__(self, path: Path, form: str, file: BinaryIO) -> None:
+        self.columns: list[str] = []
+        self._path = path
+        self._form = form
+        self._file = file
+
+    def write(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        self._file.write("".join(self._lines(rows)).encode())
+        self._file.flush()
+
+    def _lines(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+        delimited = DELIMITERS.get(self._form)
+        if delimited is None:
+            yield from map(_json_line if self._form == "jsonl" else _text_line, rows)
+            return
+        if not self.columns:
+            self.columns = _columns(rows)
+            yield delimited.join(self.columns)
+        for row in rows:
+            _check_columns(self._path, row, self.columns)
+            yield delimited.join([_cell(row.get(name)) for name in self.columns])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        if self._file is not sys.stdout.buffer:
+            self._file.close()
+
+
+def _columns(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def _check_columns(path: Path, row: Mapping[str, Any], columns: Sequence[str]) -> None:
+    other = sorted(set(row) - set(columns))
+    if other:
+        raise DataError(f"{path} must have the columns of its first rows, a later one also has {other[0]!r}")
+
+
+def _opened(path: Path, *, append: bool) -> BinaryIO:
+    if path == STREAM:
+        return sys.stdout.buffer
+    try:
+        return _OPENERS.get(path.suffix, _open_plain)(path, "ab" if append else "wb")
+    except OSError as problem:
+        raise DataError(f"cannot write {path}: {problem.strerror}") from problem
+
+
+def _open_plain(path: Path, mode: str) -> BinaryIO:
+    return cast(BinaryIO, path.open(mode))
+
+
+def _open_gzip(path: Path, mode: str) -> BinaryIO:
+    return cast(BinaryIO, gzip.open(path, mode, compresslevel=6))
+
+
+def _open_xz(path: Path, mode: str) -> BinaryIO:
+    return cast(BinaryIO, lzma.open(path, mode, preset=1))
+
+
+def _open_zstandard(path: Path, mode: str) -> BinaryIO:
+    import zstandard
+
+    return cast(BinaryIO, zstandard.open(path, mode))
+
+
+_OPENERS: Mapping[str, Callable[[Path, str], BinaryIO]] = {
+    ".gz": _open_gzip,
+    ".xz": _open_xz,
+    ".zst": _open_zstandard,
+}
+
+
+class _ParquetSink:
+    """Write row groups; the columns and their types are those of the first rows."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._writer: Any = None
+        self._file = _opened(path, append=False)
+
+    def write(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        from pyarrow import ArrowException, Table, parquet
+
+        try:
+            schema = self._writer.schema if self._writer else _schema(rows)
+            for row in rows:
+                _check_columns(self._path, row, schema.names)
+            columns = {name: [_plain(row.get(name)) for row in rows] for name in schema.names}
+            table = Table.from_pydict(columns, schema=schema)
+        except (ArrowException, TypeError) as problem:
+            raise DataError(f"{self._path}: a column must have one type: {problem}") from problem
+        if self._writer is None:
+            self._writer = parquet.ParquetWriter(self._file, schema)
+        self._writer.write_table(table)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        if self._writer is not None:
+            self._writer.close()
+        self._file.close()
+
+
+def _schema(rows: Sequence[Mapping[str, Any]]) -> Any:
+    import pyarrow
+
+    added = {
+        HEADLINE: pyarrow.string(),
+        "headline_length": pyarrow.int32(),
+        "fits": pyarrow.bool_(),
+        "truncated": pyarrow.bool_(),
+        "error": pyarrow.string(),
+        SEVERAL: pyarrow.list_(pyarrow.string()),
+    }
+    fields = [
+        (name, added.get(name) or pyarrow.infer_type([_plain(row.get(name)) for row in rows]))
+        for name in _columns(rows)
+    ]
+    text = pyarrow.string()
+    return pyarrow.schema([(name, text if kind == pyarrow.null() else kind) for name, kind in fields])
+
+
+def _plain(value: Any) -> Any:
+    return SURROGATES.sub("\ufffd", value) if isinstance(value, str) else value
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(_plain(value if isinstance(value, str) else _json(value)))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _json_line(row: Mapping[str, Any]) -> str:
+    line = _json(row)
+    # Half of a surrogate pair is legal in JSON only as an escape.
+    return f"{json.dumps(row, default=str) if SURROGATES.search(line) else line}\n"
+
+
+def _text_line(row: Mapping[str, Any]) -> str:
+    return f"{_cell(row[HEADLINE])}\n"
+
+
+class _Delimited(NamedTuple):
+    """Join the fields of a line and split them again."""
+
+    join: Callable[[Sequence[str]], str]
+    split: Callable[[str], list[str]]
+
+
+def _join_csv(fields: Sequence[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(fields)
+    return line.getvalue()
+
+
+def _split_csv(line: str) -> list[str]:
+    return next(csv.reader([line]))
+
+
+def _join_tsv(fields: Sequence[str]) -> str:
+    return "\t".join(re.sub(r"[\t\r\n]+", " ", field) for field in fields) + "\n"
+
+
+def _split_tsv(line: str) -> list[str]:
+    return line.removesuffix("\n").split("\t")
+
+
+DELIMITERS: Mapping[str, _Delimited] = {
+    "csv": _Delimited(_join_csv, _split_csv),
+    "tsv": _Delimited(_join_tsv, _split_tsv),
+}
