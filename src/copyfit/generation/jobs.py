@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from copyfit.errors import RequestError
 from copyfit.text.automaton import CostAutomaton
 
 
@@ -45,6 +46,11 @@ class Sampling:
     """Draw among the likeliest tokens that together have this share of the probability."""
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        _check(self.temperature > 0, "temperature must be above 0", self.temperature)
+        _check(self.top_k >= 0, "top_k must be 0 (all tokens) or above", self.top_k)
+        _check(0 < self.top_p <= 1, "top_p must be above 0 and at most 1", self.top_p)
+
 
 @dataclass(frozen=True)
 class SearchOptions:
@@ -60,6 +66,12 @@ class SearchOptions:
     sampling: Sampling | None = None
     batch_size: int = 32
     """How many jobs are searched together, at most. Results do not depend on it."""
+
+    def __post_init__(self) -> None:
+        _check(self.num_beams >= 1, "num_beams must be at least 1", self.num_beams)
+        _check(self.keep >= 1, "keep must be at least 1", self.keep)
+        _check(self.batch_size >= 1, "batch_size must be at least 1", self.batch_size)
+        _check(self.no_repeat_ngram >= 0, "no_repeat_ngram must be 0 (off) or above", self.no_repeat_ngram)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,13 +102,20 @@ class Hypothesis(NamedTuple):
     spent: int
 
 
-class Engine(Protocol):
-    """Run the search for a list of jobs; results are in the order of the jobs, best hypothesis first.
+def _check(holds: object, rule: str, given: float) -> None:
+    if not holds:
+        raise RequestError(f"{rule}, given {given}")
 
-    Every hypothesis keeps all of its job's bounds, prefix and required words. A job that no text can keep
-    has no hypotheses (`generation.constraints.feasible` tells beforehand); any other has at least one.
-    """
+
+class Engine(Protocol):
+    """Run a model for the search."""
 
     def search(
         self, jobs: Sequence[Job], counting: Counting, options: SearchOptions
-    ) -> list[list[Hypothesis]]: ...
+    ) -> list[list[Hypothesis]]:
+        """Return the hypotheses of each job, in the order of the jobs, best first.
+
+        Every hypothesis keeps its job's bounds, prefix and required words. A job that no text can keep has
+        no hypotheses (`generation.constraints.feasible` tells beforehand); any other has at least one.
+        """
+        ...

@@ -1,0 +1,50 @@
+"""Drawing tokens at random, so that a row draws the same alone and in any batch."""
+
+import hashlib
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from copyfit.generation.jobs import Job, Sampling, SearchOptions
+
+_BELOW_ONE = 1 - 2**-20
+"""Keeps a random number times a sum below the sum, whatever the rounding."""
+
+
+def uniform_numbers(jobs: Sequence[Job], options: SearchOptions) -> Float[Tensor, "rows steps beams"]:
+    """Return a random number from 0 to 1 for each token that may be drawn, by the seed and the job alone."""
+    if options.sampling is None:
+        return torch.zeros(len(jobs), 0, 0)
+    steps = 1 + max(job.max_steps for job in jobs)
+    numbers = torch.zeros(len(jobs), steps, options.num_beams)
+    for row, job in enumerate(jobs):
+        generator = torch.Generator().manual_seed(_seed(job, options.sampling))
+        drawn = torch.rand(job.max_steps + 1, options.num_beams, generator=generator)
+        numbers[row, : job.max_steps + 1] = drawn * _BELOW_ONE
+    return numbers
+
+
+def draw(
+    logits: Float[Tensor, "rows beams vocabulary"], uniform: Float[Tensor, "rows beams"], sampling: Sampling
+) -> Int[Tensor, "rows beams"]:
+    """Draw one token a hypothesis from the likeliest ones, each with the probability that is left to it."""
+    sorted_logits, tokens = (logits / sampling.temperature).sort(dim=-1, descending=True, stable=True)
+    probabilities = sorted_logits.softmax(dim=-1)
+    before = probabilities.cumsum(dim=-1) - probabilities
+    if sampling.top_k:
+        probabilities = probabilities * (
+            torch.arange(logits.shape[-1], device=logits.device) < sampling.top_k
+        )
+    if sampling.top_p < 1:
+        probabilities = probabilities * (before < sampling.top_p)
+    cumulative = probabilities.cumsum(dim=-1)
+    place = (cumulative <= uniform[..., None] * cumulative[..., -1:]).sum(dim=-1, keepdim=True)
+    return tokens.gather(-1, place).squeeze(-1)
+
+
+def _seed(job: Job, sampling: Sampling) -> int:
+    source = list(map(int, job.source))
+    content = (sampling.seed, source, float(job.aim), int(job.floor), int(job.limit))
+    return int.from_bytes(hashlib.blake2b(repr(content).encode(), digest_size=7).digest(), "big")

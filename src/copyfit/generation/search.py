@@ -1,0 +1,178 @@
+"""Beam search that cannot miss its budget: one pure function of tensors advances all beams by one token."""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from copyfit.generation.beams import NONE, Beams, Choice, Finished, begin
+from copyfit.generation.masks import favour
+from copyfit.generation.rules import NOWHERE, Rules
+from copyfit.generation.sampling import draw
+from copyfit.models.contract import Cache, Memory, Seq2Seq, reorder
+from copyfit.text.automaton import END, FIRST_PIECE
+
+
+def search(
+    model: Seq2Seq,
+    rules: Rules,
+    *,
+    source: Int[Tensor, "rows time"],
+    source_lengths: Int[Tensor, " rows"],
+    budget: Float[Tensor, " rows"],
+) -> Finished:
+    """Search all rows of a batch to their ends."""
+    memory, cache = model.start(source, source_lengths, budget)
+    beams, finished = begin(rules, cache)
+    # One step more than a text has pieces, for its END.
+    for _ in range(beams.tokens.shape[2] + 1):
+        beams, finished = advance(model, rules, beams, finished, memory=memory)
+        if bool(finished.done.all()):
+            break
+    return finished
+
+
+def advance(
+    model: Seq2Seq, rules: Rules, beams: Beams, finished: Finished, *, memory: Memory
+) -> tuple[Beams, Finished]:
+    """Write one more token of every hypothesis; keep the best, and those that end.
+
+    A pure function of tensors: nothing in it depends on their values in Python.
+    """
+    logits, cache = model.step(beams.last, beams.position, beams.cache, memory)
+    log_probabilities = logits.to(torch.promote_types(logits.dtype, torch.float32)).log_softmax(dim=-1)
+    choose = _best if rules.options.sampling is None else _drawn
+    choice = choose(rules, beams, log_probabilities, favour(rules, beams))
+    finished = _collect(rules, beams, choice, finished)
+    beams = _extend(rules, beams, choice, cache)
+    done = ~(_hopes(rules, beams) > _bar(rules, finished)).any(dim=-1)
+    return _stop(beams, done), finished._replace(done=done)
+
+
+def _best(
+    rules: Rules,
+    beams: Beams,
+    log_probabilities: Float[Tensor, "rows beams vocabulary"],
+    favoured: Float[Tensor, "rows beams vocabulary"],
+) -> Choice:
+    """Let the best continuations of a row go on, of those that are one text the best.
+
+    A hypothesis ends where its END is among the row's best continuations, or is all that is left to it.
+    """
+    width, pieces = beams.score.shape[1], favoured.shape[-1] - FIRST_PIECE
+    keys = log_probabilities + favoured + beams.score[..., None]
+    ends, going_on = keys[..., END], keys[..., FIRST_PIECE:]
+    best, places = going_on.flatten(1).topk(min(2 * width, width * pieces))
+    parents, tokens = places // pieces, places % pieces + FIRST_PIECE
+    best = best.masked_fill(_repeated(_hash(rules, beams.text_hash.gather(1, parents), tokens)), NONE)
+    best, order = best.topk(width)
+    parents, tokens = parents.gather(1, order), tokens.gather(1, order)
+    least = torch.cat([ends, best], dim=1).topk(width).values[:, -1:]
+    ending = (ends > NONE) & ((ends >= least) | (going_on.amax(dim=-1) == NONE))
+    gains = log_probabilities.flatten(1).gather(1, parents * favoured.shape[-1] + tokens)
+    return Choice(
+        parents,
+        tokens,
+        score=(beams.score.gather(1, parents) + gains).masked_fill(best == NONE, NONE),
+        ended=(beams.score + log_probabilities[..., END]).masked_fill(~ending, NONE),
+    )
+
+
+def _drawn(
+    rules: Rules,
+    beams: Beams,
+    log_probabilities: Float[Tensor, "rows beams vocabulary"],
+    favoured: Float[Tensor, "rows beams vocabulary"],
+) -> Choice:
+    """Let every hypothesis go on by a token that is drawn for it."""
+    assert rules.options.sampling is not None
+    uniform = rules.uniform.index_select(1, beams.step.reshape(1)).squeeze(1)
+    tokens = draw(log_probabilities + favoured, uniform, rules.options.sampling)
+    score = beams.score + log_probabilities.gather(-1, tokens[..., None]).squeeze(-1)
+    ends = tokens == END
+    parents = torch.arange(tokens.shape[1], device=tokens.device).expand_as(tokens)
+    return Choice(parents, tokens, score.masked_fill(ends, NONE), score.masked_fill(~ends, NONE))
+
+
+def _collect(rules: Rules, beams: Beams, choice: Choice, finished: Finished) -> Finished:
+    """Put the hypotheses that end among the finished ones of their rows; keep the best distinct texts."""
+    spread = beams.spent.clamp(min=1).to(choice.ended.dtype) ** rules.options.length_penalty
+    ranks = torch.cat([finished.rank, choice.ended / spread], dim=1)
+    ranks, order = ranks.sort(dim=1, descending=True, stable=True)
+    hashes = torch.cat([finished.text_hash, beams.text_hash], dim=1).gather(1, order)
+    ranks, best = ranks.masked_fill(_repeated(hashes), NONE).sort(dim=1, descending=True, stable=True)
+    keep = finished.rank.shape[1]
+    order = order.gather(1, best[:, :keep])
+
+    def kept(old: Tensor, new: Tensor) -> Tensor:
+        return torch.cat([old, new], dim=1).take_along_dim(
+            order.view(*order.shape, *[1] * (old.dim() - 2)), 1
+        )
+
+    return finished._replace(
+        tokens=kept(finished.tokens, beams.tokens),
+        score=kept(finished.score, choice.ended),
+        spent=kept(finished.spent, beams.spent),
+        text_hash=kept(finished.text_hash, beams.text_hash),
+        rank=ranks[:, :keep],
+    )
+
+
+def _extend(rules: Rules, beams: Beams, choice: Choice, cache: Cache) -> Beams:
+    """Give every chosen hypothesis its parent's past and its new token."""
+
+    def inherited(values: Tensor) -> Tensor:
+        return values.gather(1, choice.parents)
+
+    state, token_class = inherited(beams.state), rules.classes.gather(1, choice.tokens)
+    cost = rules.cost[state, token_class]
+    spent = inherited(beams.spent) + cost
+    alive = choice.score > NONE
+    tokens = beams.tokens.take_along_dim(choice.parents[..., None], dim=1)
+    now = torch.arange(tokens.shape[2], device=tokens.device) == beams.step
+    moved = inherited(beams.position) + rules.trained_cost[choice.tokens]
+    return Beams(
+        step=beams.step + 1,
+        tokens=torch.where(now, choice.tokens[..., None], tokens),
+        last=choice.tokens,
+        score=choice.score,
+        spent=spent.where(alive, 0),
+        state=rules.next_state[state, token_class].long().where(alive, NOWHERE),
+        position=torch.where(cost > 0, spent * rules.scale[:, None], moved),
+        text_hash=_hash(rules, inherited(beams.text_hash), choice.tokens),
+        cache=reorder(cache, choice.parents),
+    )
+
+
+def _hopes(rules: Rules, beams: Beams) -> Float[Tensor, "rows beams"]:
+    """Return a rank that no text which a hypothesis may grow to can surpass, since scores only fall."""
+    penalty = rules.options.length_penalty
+    limit = rules.limit[:, None]
+    spent = limit if penalty >= 0 else torch.maximum(beams.spent, rules.floor[:, None])
+    return beams.score / spent.clamp(min=1).to(beams.score.dtype) ** penalty
+
+
+def _bar(rules: Rules, finished: Finished) -> Float[Tensor, "rows 1"]:
+    """Return the rank that a hypothesis must surpass to be kept; samples are all kept in play."""
+    worst = finished.rank[:, -1:]
+    return worst if rules.options.sampling is None else torch.full_like(worst, NONE)
+
+
+def _stop(beams: Beams, done: Bool[Tensor, " rows"]) -> Beams:
+    """Empty the places of rows that are done, so that a batch cannot change what a row alone gives."""
+    return beams._replace(
+        score=beams.score.masked_fill(done[:, None], NONE),
+        spent=beams.spent.masked_fill(done[:, None], 0),
+        state=beams.state.masked_fill(done[:, None], NOWHERE),
+    )
+
+
+def _hash(
+    rules: Rules, text_hash: Int[Tensor, "rows beams"], tokens: Int[Tensor, "rows beams"]
+) -> Int[Tensor, "rows beams"]:
+    multiplier, addend = rules.text_hash[tokens].unbind(-1)
+    return text_hash * multiplier + addend
+
+
+def _repeated(hashes: Int[Tensor, "rows places"]) -> Bool[Tensor, "rows places"]:
+    """Mark what stands in an earlier place of its row already."""
+    return (hashes[:, :, None] == hashes[:, None, :]).tril(diagonal=-1).any(dim=-1)

@@ -1,0 +1,137 @@
+"""Tiny models with random answers, and vocabularies small enough to try every text."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from copyfit.generation.jobs import Counting, Hypothesis, Job, SearchOptions
+from copyfit.models.contract import Cache, Memory, Seq2Seq
+from copyfit.runtime.torch_engine import TorchEngine
+from copyfit.text.automata import cost_automaton
+from copyfit.text.automaton import END, FIRST_PIECE, START
+from copyfit.text.units import count
+
+_CODES = 257
+_WAVES = 8
+_HASH_BASE = 6_364_136_223_846_793_005
+
+
+class RandomModel:
+    """Answer by random tables and waves, in float64 so that no two texts score the same.
+
+    What it answers depends on the whole prefix (rolled up in the cache), the source, the budget and what is
+    consumed of it.
+    """
+
+    def __init__(self, vocabulary: int, seed: int, sharpness: float = 1.5) -> None:
+        random = np.random.default_rng(seed)
+        self._tables = [
+            torch.from_numpy(sharpness * random.standard_normal((rows, vocabulary)))
+            for rows in (_CODES, _CODES, _WAVES)
+        ]
+
+    def start(self, source: Tensor, source_lengths: Tensor, budget: Tensor) -> tuple[Memory, Cache]:
+        inside = torch.arange(source.shape[1]) < source_lengths[:, None]
+        code = (source * torch.arange(1, source.shape[1] + 1) * inside).sum(dim=1) * 31 + source_lengths
+        return (code, budget.double()), (torch.zeros(source.shape[0], 1, dtype=torch.long),)
+
+    def step(self, tokens: Tensor, consumed: Tensor, cache: Cache, memory: Memory) -> tuple[Tensor, Cache]:
+        (rolled,), (code, budget) = cache, memory
+        assert isinstance(rolled, Tensor)
+        assert isinstance(code, Tensor)
+        assert isinstance(budget, Tensor)
+        rolled = (rolled * 31 + tokens * 17 + 7) % 1_000_003
+        left = budget[:, None] - consumed.double()
+        waves = torch.sin(left[..., None] * torch.arange(1, _WAVES + 1) / budget[:, None, None].sqrt())
+        by_prefix, by_source, by_budget = self._tables
+        heard = (waves[..., None] * by_budget).sum(dim=-2)
+        return by_prefix[rolled % _CODES] + by_source[code % _CODES][:, None] + heard, (rolled,)
+
+
+@dataclass(frozen=True)
+class World:
+    """A vocabulary and a unit; its models were trained on characters."""
+
+    pieces: tuple[str, ...]
+    unit: str
+    prefixed: bool
+    counting: Counting
+
+    @property
+    def size(self) -> int:
+        return FIRST_PIECE + len(self.pieces)
+
+    def text(self, tokens: Sequence[int]) -> str:
+        spelled = "".join(self.pieces[token - FIRST_PIECE] for token in tokens)
+        return spelled.removeprefix(" ") if self.prefixed else spelled
+
+    def tokens(self, pieces: Sequence[str]) -> tuple[int, ...]:
+        return tuple(self.pieces.index(piece) + FIRST_PIECE for piece in pieces)
+
+    def model(self, seed: int) -> RandomModel:
+        return RandomModel(self.size, seed)
+
+    def search(
+        self, model: Seq2Seq, jobs: Sequence[Job], options: SearchOptions | None = None
+    ) -> list[list[Hypothesis]]:
+        engine = TorchEngine(model, torch.device("cpu"))
+        return engine.search(jobs, self.counting, options or SearchOptions())
+
+
+@cache
+def make_world(pieces: tuple[str, ...], unit: str = "char", *, prefixed: bool = False) -> World:
+    """Make a world of pieces; the same one for the same pieces."""
+    lengths = [0.0] * FIRST_PIECE + [float(len(piece)) * (unit != "char") for piece in pieces]
+    counting = Counting(
+        cost_automaton(pieces, unit, prefixed=prefixed),
+        np.array(lengths, dtype=np.float32),
+        pieces,
+        _rolling_hash(pieces),
+    )
+    return World(pieces, unit, prefixed, counting)
+
+
+def make_job(floor: int, limit: int) -> Job:
+    """Make a job whose model is told the limit, with room for two tokens more than units."""
+    return Job(source=(5, 4, 3), aim=float(limit), floor=floor, limit=limit, max_steps=limit + 2)
+
+
+def teacher_forced(model: Seq2Seq, world: World, job: Job, tokens: Sequence[int]) -> float:
+    """Return the summed log-probability of a text, fed to the model token by token, alone."""
+    memory, cache = model.start(
+        torch.tensor([job.source]), torch.tensor([len(job.source)]), torch.tensor([job.aim])
+    )
+    score, fed = 0.0, START
+    for position, token in zip(positions(world, job, tokens), [*tokens, END], strict=True):
+        logits, cache = model.step(torch.tensor([[fed]]), torch.tensor([[position]]), cache, memory)
+        score += float(logits[0, 0].log_softmax(-1)[token])
+        fed = token
+    return score
+
+
+def positions(world: World, job: Job, tokens: Sequence[int]) -> list[float]:
+    """Return what the model is told before each token and before the end, counted on the text itself."""
+    told, spent = [0.0], 0
+    for length in range(1, len(tokens) + 1):
+        now = count(world.text(tokens[:length]), world.unit)
+        piece = world.pieces[tokens[length - 1] - FIRST_PIECE]
+        free_move = 0 if world.unit == "char" else len(piece)
+        told.append(now * job.scale if now > spent else told[-1] + free_move)
+        spent = now
+    return told
+
+
+def _rolling_hash(pieces: Sequence[str]) -> NDArray[np.int64]:
+    steps = [(1, 0)] * FIRST_PIECE
+    for piece in pieces:
+        multiplier, addend = 1, 0
+        for character in piece:
+            multiplier = multiplier * _HASH_BASE % 2**64
+            addend = (addend * _HASH_BASE + ord(character) * 0x9E3779B97F4A7C15) % 2**64
+        steps.append((multiplier, addend))
+    return np.array(steps, dtype=np.uint64).view(np.int64)
