@@ -177,13 +177,15 @@ _GSM_ESCAPED = {0x0A: "\f", 0x14: "^", 0x28: "{", 0x29: "}", 0x2F: "\\", 0x3C: "
 }
 
 
+_GSM_CODES = {character: [code] for code, character in enumerate("".join(_GSM_COLUMNS)) if code != 0x1B}
+_GSM_CODES |= {character: [0x1B, code] for code, character in _GSM_ESCAPED.items()}
+
+
 def gsm_septets(text: str) -> list[int] | None:
     """Encode by the code table of GSM 03.38, or return None where it has no code."""
-    codes = {character: [code] for code, character in enumerate("".join(_GSM_COLUMNS)) if code != 0x1B}
-    codes |= {character: [0x1B, code] for code, character in _GSM_ESCAPED.items()}
-    if any(character not in codes for character in text):
+    if any(character not in _GSM_CODES for character in text):
         return None
-    return [code for character in text for code in codes[character]]
+    return [code for character in text for code in _GSM_CODES[character]]
 
 
 def count_gsm7(text: str) -> int:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from copyfit.text.automaton import FIRST_PIECE, FORBIDDEN, CostAutomaton
 from copyfit.text.budgets import MAX_BUDGET
 from copyfit.text.graphemes import graphemes, is_solid
-from copyfit.text.units import GSM7_BASIC, GSM7_EXTENSION, check_unit, septets, weigh
+from copyfit.text.units import check_unit, septets, weigh
 
 _OPENING, _EMPTY, _SPACE, _INSIDE = range(4)
 """Where a text stands: before its free first space, empty, behind a space, behind anything else."""
@@ -102,8 +102,7 @@ def _count_words(rules: _Rules, pieces: Sequence[str]) -> _Rules:
 
 def _count_ucs2(rules: _Rules, pieces: Sequence[str]) -> _Rules:
     """Add to each place the units written (modulo seven) and whether one of them needs UCS-2."""
-    alphabet = GSM7_BASIC | GSM7_EXTENSION
-    foreign = np.array([not alphabet.issuperset(piece) for piece in pieces], dtype=np.int64)
+    foreign = np.array([septets(piece) is None for piece in pieces], dtype=np.int64)
     units = np.tile([_weigh_piece(piece, "utf16") for piece in pieces], (_PLACES, 1))
     units[_OPENING] -= 1
     before = np.arange(_PERIOD)[:, None]

@@ -13,13 +13,12 @@ from copyfit.text.graphemes import cells, graphemes
 UNITS = ("char", "grapheme", "cell", "cell-cjk", "byte", "utf16", "word", "x", "gsm7")
 """`cell-cjk` is `cell` with characters of ambiguous width two cells wide. URLs are plain text in `x`."""
 
-GSM7_BASIC = frozenset(
+_GSM7_ESCAPED = frozenset("^{}\\[~]|€\f")
+"""The characters of GSM 03.38 that cost an escape and a septet; all others of it cost one septet."""
+_GSM7 = _GSM7_ESCAPED | frozenset(
     "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?"
     "¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
 )
-"""The characters of GSM 03.38 that cost one septet."""
-GSM7_EXTENSION = frozenset("^{}\\[~]|€\f")
-"""The characters of GSM 03.38 that cost an escape and a septet."""
 
 _X_LIGHT = ((0x0000, 0x10FF), (0x2000, 0x200D), (0x2010, 0x201F), (0x2032, 0x2037))
 _PICTOGRAPH = (
@@ -50,9 +49,9 @@ def count(text: str, unit: str = "char") -> int:
 
 def septets(text: str) -> int | None:
     """Return what a text takes in GSM-7, or None when a character of it is outside that alphabet."""
-    if not GSM7_BASIC.union(GSM7_EXTENSION).issuperset(text):
+    if not _GSM7.issuperset(text):
         return None
-    return len(text) + sum(character in GSM7_EXTENSION for character in text)
+    return len(text) + sum(character in _GSM7_ESCAPED for character in text)
 
 
 @lru_cache(maxsize=1 << 16)
