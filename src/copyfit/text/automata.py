@@ -36,8 +36,8 @@ def cost_automaton(pieces: Sequence[str], unit: str, *, prefixed: bool, ucs2: bo
     first piece begins with a space that costs nothing. In `gsm7`, `ucs2` asks for texts that travel as
     UCS-2; without it they stay in the GSM-7 alphabet.
     """
-    rules = _structure(pieces)
     check_unit(unit)
+    rules = _structure(pieces)
     if unit == "word":
         rules = _count_words(rules, pieces)
     elif unit == "gsm7" and ucs2:
