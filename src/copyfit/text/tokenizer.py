@@ -1,0 +1,101 @@
+"""Source texts to subword ids."""
+
+from collections.abc import Callable, Iterable
+from itertools import chain, islice
+from typing import Literal, Self
+
+from pydantic import Field
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+from copyfit.config import Section
+from copyfit.text.automaton import FIRST_PIECE
+from copyfit.text.tokenizer_file import RESERVED, open_tokenizer, write_tokenizer
+from copyfit.text.word_cache import WordCache
+
+_BEGINNING = " "
+_RUNS = r" ?[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*| ?\p{N}+| ?[^\s\p{L}\p{M}\p{N}]+|\s"
+"""What no piece crosses. A space is always the first character of a run, so texts can be cut at spaces."""
+_CACHED_WORDS = 1 << 17
+
+
+class SourceSection(Section):
+    """Say how sources are cut into subwords."""
+
+    kind: Literal["bpe", "unigram"] = "bpe"
+    size: int = Field(16_000, ge=300, le=65_535)
+    """The most tokens, the three reserved ones among them."""
+    sample: int = Field(200_000, ge=1)
+    """How many texts to train on, from the first."""
+
+
+class SourceTokenizer:
+    """Turn any text into ids of subwords over its UTF-8 bytes; no text has an unknown part.
+
+    Encoding runs in the calling thread. Training uses all cores: start worker processes by `spawn`, not by
+    `fork`, afterwards.
+    """
+
+    def __init__(self, content: str) -> None:
+        self._content = content
+        self._tokenizer = open_tokenizer(content)
+        self._tokenizer.normalizer = None
+        self._words = WordCache(self._encode_word, room=_CACHED_WORDS)
+
+    @property
+    def size(self) -> int:
+        """Return the number of tokens, the reserved ones included."""
+        return self._tokenizer.get_vocab_size()
+
+    def __reduce__(self) -> tuple[Callable[[str], Self], tuple[str]]:
+        return self.from_json, (self._content,)
+
+    @classmethod
+    def train(cls, texts: Iterable[str], section: SourceSection) -> Self:
+        """Find the subwords of the first texts; the same texts give the same ones."""
+        tokenizer = Tokenizer(models.BPE() if section.kind == "bpe" else models.Unigram())
+        tokenizer.normalizer = normalizers.Prepend(_BEGINNING)
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+            [
+                pre_tokenizers.Split(Regex(_RUNS), "isolated"),
+                pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+            ]
+        )
+        tokenizer.decoder = decoders.ByteLevel()
+        tokenizer.train_from_iterator(islice(texts, section.sample), _trainer(section))
+        return cls(write_tokenizer(tokenizer))
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of a text, without start and end."""
+        return list(chain.from_iterable(map(self._words.__getitem__, text.split(" ")))) if text else []
+
+    def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
+        """Return the ids of many texts."""
+        return [self.encode(text) for text in texts]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Return the text of ids, leaving out reserved ones."""
+        pieces = [token for token in ids if token >= FIRST_PIECE]
+        return self._tokenizer.decode(pieces).removeprefix(_BEGINNING)
+
+    def to_json(self) -> str:
+        """Write a file for `from_json`, which is also one for `tokenizers.Tokenizer.from_str`."""
+        return self._content
+
+    @classmethod
+    def from_json(cls, content: str) -> Self:
+        """Read what `to_json` wrote."""
+        return cls(content)
+
+    def _encode_word(self, word: str) -> tuple[int, ...]:
+        return tuple(self._tokenizer.encode(_BEGINNING + word).ids)
+
+
+def _trainer(section: SourceSection) -> trainers.Trainer:
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    kind = trainers.BpeTrainer if section.kind == "bpe" else trainers.UnigramTrainer
+    return kind(
+        vocab_size=section.size,
+        show_progress=False,
+        special_tokens=list(RESERVED),
+        initial_alphabet=alphabet,
+    )
