@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from copyfit.models.config import TransformerSection
 from copyfit.models.contract import Batch, Cache, Memory
 from copyfit.nn.attention import Packed, Padded, Rows
-from copyfit.nn.blocks import DecoderLayer, EncoderLayer, Keys, Shape
+from copyfit.nn.blocks import DecoderLayer, EncoderLayer, Past, Shape
 from copyfit.nn.positions import Place, absolute, encode_place
 
 
@@ -60,7 +60,7 @@ class Transformer(nn.Module):
         index = torch.arange(source.shape[1], device=source.device).expand_as(source)
         keys = self._memory(self._encode(source, index, rows))
         shape = (source.shape[0], 1, self.section.heads, 0, self.section.width // self.section.heads)
-        empty = Keys(*(keys[0].key.new_zeros(shape) for _ in range(2)))
+        empty = Past(*(keys[0].new_zeros(shape) for _ in range(2)))
         return (rows.mask, budget, keys), tuple(empty for _ in self.decoder)
 
     def step(
@@ -71,13 +71,13 @@ class Transformer(nn.Module):
         memory: Memory,
     ) -> tuple[Float[Tensor, "rows beams vocabulary"], Cache]:
         """Feed each hypothesis its last token; return the logits of the next one and the longer past."""
-        mask, budget, keys = cast(tuple[Tensor, Tensor, tuple[Keys, ...]], memory)
-        past = [Keys(*layer) for layer in cast(tuple[Keys, ...], cache)]
+        mask, budget, keys = cast(tuple[Tensor, Tensor, tuple[Tensor, ...]], memory)
+        past = [Past(*layer) for layer in cast(tuple[Past, ...], cache)]
         index = torch.full_like(consumed, past[0].key.shape[-2])
         hidden = self._embed_target(tokens, Place(index, consumed, budget[:, None].expand_as(consumed)))
         grown = []
         for layer, before, source_keys in zip(self.decoder, past, keys, strict=True):
-            hidden, after = cast(DecoderLayer, layer).step(hidden, before, Keys(*source_keys), Padded(mask))
+            hidden, after = cast(DecoderLayer, layer).step(hidden, before, source_keys, Padded(mask))
             grown.append(after)
         return self._score(hidden), tuple(grown)
 
@@ -104,10 +104,11 @@ class Transformer(nn.Module):
         encoded: Tensor = self.encoder_norm(tokens)
         return encoded
 
-    def _memory(self, encoded: Float[Tensor, "*tokens width"]) -> tuple[Keys, ...]:
+    def _memory(self, encoded: Float[Tensor, "*tokens width"]) -> tuple[Tensor, ...]:
         heads = self.section.heads
-        keys = self.source_keys(encoded).unflatten(-1, (self.section.decoder_layers, 2, heads, -1))
-        return tuple(Keys(*layer.unbind(-3)) for layer in keys.unbind(-4))
+        joined: Tensor = self.source_keys(encoded)
+        shape = (self.section.decoder_layers, 2, heads, -1)
+        return joined.view(*joined.shape[:-1], *shape).unbind(-4)
 
     def _embed_target(self, tokens: Tensor, place: Place) -> Tensor:
         positions = encode_place(self.section.positions, place, self.section.width, self.section.layout)

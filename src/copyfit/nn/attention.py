@@ -1,28 +1,36 @@
 """Attention of rows of tokens to rows of tokens, laid out padded or end to end."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
-from torch.nn.attention.varlen import varlen_attn
 from torch.nn.functional import scaled_dot_product_attention
 
 
 class Rows(Protocol):
-    """A layout of rows of tokens. `attend` lets the queries of a row see the keys of the same row."""
+    """A layout of rows of tokens, [*tokens, ...], in which a query sees keys of its own row only."""
 
-    def attend(
-        self, query: Tensor, key: Tensor, value: Tensor, keys: "Rows", *, causal: bool = False
-    ) -> Tensor:
-        """Return one vector a query and head; tensors are [*layout, heads, features]."""
+    def attend_within(
+        self, joined: Float[Tensor, "*tokens 3 heads features"], *, causal: bool = False
+    ) -> Float[Tensor, "*tokens heads features"]:
+        """Attend from every token to its row, or only to what is not behind it."""
+        ...
+
+    def attend_across(
+        self,
+        query: Float[Tensor, "*tokens heads features"],
+        joined: Float[Tensor, "*others 2 heads features"],
+        others: Self,
+    ) -> Float[Tensor, "*tokens heads features"]:
+        """Attend from every token to the same row of others, whose keys and values are joined."""
         ...
 
 
 @dataclass(frozen=True)
 class Padded(Rows):
-    """Rows of equal width: tensors are [rows, time, ...], and `mask` tells the real tokens."""
+    """Rows of one width: tensors are [rows, time, ...], and `mask` tells the real tokens."""
 
     mask: Bool[Tensor, "rows time"]
 
@@ -31,52 +39,61 @@ class Padded(Rows):
         """Lay out rows of these lengths in a given width."""
         return cls(torch.arange(width, device=lengths.device) < lengths[:, None])
 
-    def attend(
-        self,
-        query: Float[Tensor, "rows queries heads features"],
-        key: Float[Tensor, "rows time heads features"],
-        value: Float[Tensor, "rows time heads features"],
-        keys: Rows,
-        *,
-        causal: bool = False,
-    ) -> Float[Tensor, "rows queries heads features"]:
-        """Attend by PyTorch's own kernel, the padding of the keys masked."""
-        assert isinstance(keys, Padded)
-        seen = keys.mask[:, None, None, :]
+    def attend_within(
+        self, joined: Float[Tensor, "rows time 3 heads features"], *, causal: bool = False
+    ) -> Float[Tensor, "rows time heads features"]:
+        """Attend by PyTorch's own kernel, the padding masked."""
+        seen = self.mask[:, None, None, :]
         if causal:
-            square = torch.ones(query.shape[1], key.shape[1], dtype=torch.bool, device=query.device)
+            square = torch.ones(joined.shape[1], joined.shape[1], dtype=torch.bool, device=joined.device)
             seen = seen & square.tril()
-        query, key, value = (tensor.transpose(1, 2) for tensor in (query, key, value))
-        return scaled_dot_product_attention(query, key, value, attn_mask=seen).transpose(1, 2)
+        query, key, value = joined.unbind(-3)
+        return _attend(query, key, value, seen)
+
+    def attend_across(
+        self,
+        query: Float[Tensor, "rows time heads features"],
+        joined: Float[Tensor, "rows others 2 heads features"],
+        others: "Padded",
+    ) -> Float[Tensor, "rows time heads features"]:
+        """Attend by PyTorch's own kernel, the padding of the others masked."""
+        key, value = joined.unbind(-3)
+        return _attend(query, key, value, others.mask[:, None, None, :])
 
 
 @dataclass(frozen=True)
 class Packed(Rows):
-    """Rows laid end to end: tensors are [tokens, ...], row i from `offsets[i]` to `offsets[i + 1]`."""
+    """Rows laid end to end: tensors are [tokens, ...], row i from `offsets[i]` to `offsets[i + 1]`.
+
+    On a GPU nothing is padded; elsewhere the rows are padded for the time of the attention.
+    """
 
     offsets: Int[Tensor, " rows_1"]
     longest: int
 
-    def attend(
+    def attend_within(
+        self, joined: Float[Tensor, "tokens 3 heads features"], *, causal: bool = False
+    ) -> Float[Tensor, "tokens heads features"]:
+        """Attend within each row."""
+        if joined.is_cuda:
+            from copyfit.nn.kernels import attend_within  # Triton comes with PyTorch's CUDA builds only
+
+            return cast(Tensor, attend_within(joined, self.offsets, self.longest, causal)[0])
+        return self.unpad(self.padded().attend_within(self.pad(joined), causal=causal))
+
+    def attend_across(
         self,
-        query: Float[Tensor, "queries heads features"],
-        key: Float[Tensor, "tokens heads features"],
-        value: Float[Tensor, "tokens heads features"],
-        keys: Rows,
-        *,
-        causal: bool = False,
-    ) -> Float[Tensor, "queries heads features"]:
-        """Attend without padding where there is a kernel for it (CUDA); else by way of padded rows."""
-        assert isinstance(keys, Packed)
+        query: Float[Tensor, "tokens heads features"],
+        joined: Float[Tensor, "others 2 heads features"],
+        others: "Packed",
+    ) -> Float[Tensor, "tokens heads features"]:
+        """Attend to the same row of others."""
         if query.is_cuda:
-            window = (-1, 0) if causal else (-1, -1)
-            return varlen_attn(  # type: ignore[return-value]
-                query, key, value, self.offsets, keys.offsets, self.longest, keys.longest, window_size=window
-            )
-        padded = self.padded().attend(
-            self.pad(query), keys.pad(key), keys.pad(value), keys.padded(), causal=causal
-        )
-        return self.unpad(padded)
+            from copyfit.nn.kernels import attend_across  # Triton comes with PyTorch's CUDA builds only
+
+            return cast(Tensor, attend_across(query, joined, self.offsets, others.offsets, self.longest)[0])
+        seen = self.padded().attend_across(self.pad(query), others.pad(joined), others.padded())
+        return self.unpad(seen)
 
     def padded(self) -> Padded:
         """Return the same rows as padded ones."""
@@ -90,3 +107,8 @@ class Packed(Rows):
     def unpad(self, padded: Tensor) -> Tensor:
         """Lay padded rows end to end again."""
         return padded[self.padded().mask]
+
+
+def _attend(query: Tensor, key: Tensor, value: Tensor, seen: Tensor) -> Tensor:
+    query, key, value = (tensor.transpose(1, 2) for tensor in (query, key, value))
+    return scaled_dot_product_attention(query, key, value, attn_mask=seen).transpose(1, 2)

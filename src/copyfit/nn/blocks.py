@@ -13,8 +13,8 @@ from copyfit.nn.attention import Padded, Rows
 Norm = Literal["pre", "post"]
 
 
-class Keys(NamedTuple):
-    """The keys and values that an attention looks at, [..., heads, features] each."""
+class Past(NamedTuple):
+    """The keys and values of a hypothesis so far, [rows, beams, heads, time, features] each."""
 
     key: Tensor
     value: Tensor
@@ -74,25 +74,21 @@ class SelfAttention(nn.Module):
         self, inputs: Float[Tensor, "*tokens width"], rows: Rows, *, causal: bool = False
     ) -> Float[Tensor, "*tokens width"]:
         """Attend within each row, all tokens at once."""
-        query, key, value = self._split(inputs)
-        return cast(Tensor, self.outputs(rows.attend(query, key, value, rows, causal=causal).flatten(-2)))
+        return cast(Tensor, self.outputs(rows.attend_within(self._split(inputs), causal=causal).flatten(-2)))
 
     def step(
-        self, inputs: Float[Tensor, "rows beams width"], past: Keys
-    ) -> tuple[Float[Tensor, "rows beams width"], Keys]:
-        """Attend from one new token a hypothesis to its past and itself.
-
-        The past is [rows, beams, heads, time, features].
-        """
-        query, key, value = (part[..., None, :] for part in self._split(inputs))
-        grown = Keys(torch.cat((past.key, key), dim=-2), torch.cat((past.value, value), dim=-2))
+        self, inputs: Float[Tensor, "rows beams width"], past: Past
+    ) -> tuple[Float[Tensor, "rows beams width"], Past]:
+        """Attend from one new token a hypothesis to its past and itself."""
+        query, key, value = (part[..., None, :] for part in self._split(inputs).unbind(-3))
+        grown = Past(torch.cat((past.key, key), dim=-2), torch.cat((past.value, value), dim=-2))
         query, key, value = (tensor.flatten(0, 1) for tensor in (query, *grown))
         seen = scaled_dot_product_attention(query, key, value)
         return self.outputs(seen.reshape(inputs.shape)), grown
 
-    def _split(self, inputs: Tensor) -> tuple[Tensor, ...]:
+    def _split(self, inputs: Tensor) -> Tensor:
         joined: Tensor = self.inputs(inputs)
-        return joined.view(*joined.shape[:-1], 3, self.heads, -1).unbind(-3)
+        return joined.view(*joined.shape[:-1], 3, self.heads, -1)
 
 
 class CrossAttention(nn.Module):
@@ -105,11 +101,14 @@ class CrossAttention(nn.Module):
         self.outputs = nn.Linear(width, width)
 
     def forward(
-        self, inputs: Float[Tensor, "*tokens width"], rows: Rows, memory: Keys, memory_rows: Rows
+        self, inputs: Float[Tensor, "*tokens width"], rows: Rows, memory: Tensor, memory_rows: Rows
     ) -> Float[Tensor, "*tokens width"]:
-        """Attend from every token to the memory of its row. Beams of a row are just queries of it."""
-        query = self.inputs(inputs).unflatten(-1, (self.heads, -1))
-        return cast(Tensor, self.outputs(rows.attend(query, *memory, memory_rows).flatten(-2)))
+        """Attend from every token to the memory of its row, [..., 2, heads, features].
+
+        Beams of a row are just queries of it.
+        """
+        query = self.inputs(inputs).view(*inputs.shape[:-1], self.heads, -1)
+        return cast(Tensor, self.outputs(rows.attend_across(query, memory, memory_rows).flatten(-2)))
 
 
 class EncoderLayer(nn.Module):
@@ -139,15 +138,15 @@ class DecoderLayer(nn.Module):
         self.residuals = nn.ModuleList(Residual(shape) for _ in range(3))
 
     def forward(
-        self, tokens: Float[Tensor, "*tokens width"], rows: Rows, memory: Keys, memory_rows: Rows
+        self, tokens: Float[Tensor, "*tokens width"], rows: Rows, memory: Tensor, memory_rows: Rows
     ) -> Float[Tensor, "*tokens width"]:
         """Decode all tokens of known targets at once."""
         tokens = self.residuals[0](tokens, lambda inputs: self.attention(inputs, rows, causal=True))
         return self._after_self(tokens, rows, memory, memory_rows)
 
     def step(
-        self, tokens: Float[Tensor, "rows beams width"], past: Keys, memory: Keys, memory_rows: Padded
-    ) -> tuple[Float[Tensor, "rows beams width"], Keys]:
+        self, tokens: Float[Tensor, "rows beams width"], past: Past, memory: Tensor, memory_rows: Padded
+    ) -> tuple[Float[Tensor, "rows beams width"], Past]:
         """Decode one more token of every hypothesis."""
         grown = past
 
@@ -159,7 +158,7 @@ class DecoderLayer(nn.Module):
         tokens = self.residuals[0](tokens, attend)
         return self._after_self(tokens, memory_rows, memory, memory_rows), grown
 
-    def _after_self(self, tokens: Tensor, rows: Rows, memory: Keys, memory_rows: Rows) -> Tensor:
+    def _after_self(self, tokens: Tensor, rows: Rows, memory: Tensor, memory_rows: Rows) -> Tensor:
         tokens = self.residuals[1](
             tokens, lambda inputs: self.source_attention(inputs, rows, memory, memory_rows)
         )
