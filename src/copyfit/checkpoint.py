@@ -193,9 +193,10 @@ def open_checkpoint(directory: Path) -> Checkpoint:
     """Read a checkpoint's vocabularies and settings, and check that they belong together."""
     config = read_config(directory)
     folder = _folder(directory)
-    texts = {name: _verified(folder, name, config).decode() for name in (SOURCE, TARGET, WORDS)}
+    contents = {name: _verified(folder, name, config) for name in (SOURCE, TARGET, WORDS)}
     _check_size(folder / WEIGHTS, config.files[WEIGHTS])
     try:
+        texts = {name: content.decode() for name, content in contents.items()}
         checkpoint = Checkpoint(
             name=config.name,
             model=config.model,

@@ -38,4 +38,5 @@ class Measure:
 
 
 def _free_moves(trained: CostAutomaton) -> NDArray[np.float32]:
-    return np.maximum(trained.cost, 0).max(axis=0).astype(np.float32)
+    costs: NDArray[np.float32] = np.maximum(trained.cost, 0).max(axis=0).astype(np.float32)
+    return costs

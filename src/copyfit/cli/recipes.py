@@ -1,0 +1,20 @@
+"""Read a recipe from the command line."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from copyfit.config import read_toml
+from copyfit.errors import ConfigError
+
+if TYPE_CHECKING:
+    from copyfit.training.recipe import Recipe
+
+
+def read_recipe(path: Path, settings: Sequence[str] | None) -> "Recipe":
+    """Read a recipe with some of its keys changed; say so where nothing can be trained."""
+    try:
+        from copyfit.training.recipe import Recipe
+    except ModuleNotFoundError as problem:
+        raise ConfigError(f"training needs {problem.name}: pip install 'copyfit[train]'") from problem
+    return read_toml(path, Recipe, settings or ())
