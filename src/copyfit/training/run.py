@@ -1,0 +1,259 @@
+"""From a recipe to an output folder with models."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+import torch
+
+from copyfit import __version__
+from copyfit.checkpoint import Checkpoint
+from copyfit.config import read_toml, write_toml
+from copyfit.data.batches import BatchPlan, Sharding, fit_shape
+from copyfit.data.prepare import prepare
+from copyfit.data.prepared import PreparedData, open_prepared
+from copyfit.errors import ConfigError, DataError
+from copyfit.models.build import build_model
+from copyfit.training import randomness
+from copyfit.training.folders import exclusive, remove_leftovers, set_aside, step_folders
+from copyfit.training.journal import Journal
+from copyfit.training.keeping import Keeper, Saved, newest_whole, put_weights
+from copyfit.training.processes import Processes, start_processes
+from copyfit.training.progress import ProgressBar
+from copyfit.training.recipe import Recipe, changed_key
+from copyfit.training.reporting import Reporter, flat
+from copyfit.training.schedule import rate_of_step
+from copyfit.training.state import RunState, of_prefix
+from copyfit.training.stepper import Stepper
+from copyfit.training.trainer import Agenda, Limits, Trainer
+from copyfit.training.validation import Validator
+
+RECIPE, JOURNAL, CHECKPOINTS, DATA = "recipe.toml", "journal.jsonl", "checkpoints", "data"
+
+
+def train(recipe: Recipe, output: Path, *, resume: bool = False, device: str | None = None) -> None:
+    """Train a recipe's model into a folder; `resume` goes on from the last save there, if there is one.
+
+    Started by torchrun, all processes train one model; they must see the same folder. Asked to stop by a
+    signal, the run finishes its step, saves and raises KeyboardInterrupt.
+    """
+    processes = start_processes(device, recipe.training.tracking, output)
+    with (
+        exclusive(output) if processes.first else nullcontext(),
+        _repeatable(on=recipe.training.deterministic),
+        ProgressBar(shown=processes.first) as bar,
+    ):
+        run = Run(recipe, output, processes, bar)
+        saved = None
+        if resume:
+            saved = run.take_up()
+        else:
+            run.begin()
+        data = run.prepare()
+        with run.reporter(saved) as reporter:
+            run.trainer(data, saved, reporter).run()
+
+
+@contextmanager
+def _repeatable(*, on: bool) -> Iterator[None]:
+    before = torch.are_deterministic_algorithms_enabled()
+    if on:
+        # cuBLAS gives the same bits every time only with a workspace of its own.
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        torch.use_deterministic_algorithms(mode=True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before)
+
+
+class Run:
+    """Put the parts of a run together."""
+
+    def __init__(self, recipe: Recipe, output: Path, processes: Processes, bar: ProgressBar) -> None:
+        self.recipe = recipe
+        self.output = output
+        self.processes = processes
+        self.bar = bar
+        share, left = divmod(recipe.training.batches_per_step, processes.shard.size)
+        if left or not share:
+            raise ConfigError(
+                f"training.batches_per_step must be a multiple of the {processes.shard.size} processes,"
+                f" given {recipe.training.batches_per_step}"
+            )
+        self.sharding = Sharding(*processes.shard, accumulation=share)
+
+    def begin(self) -> None:
+        """Begin anew, in a folder without saves of another run."""
+        if self.processes.first:
+            remove_leftovers(self.output)
+            if step_folders(self.output / CHECKPOINTS):
+                raise ConfigError(f"{self.output} holds a run: go on with --resume, or choose another output")
+            self._write_recipe()
+        self.processes.wait()
+
+    def take_up(self) -> Saved | None:
+        """Find the newest whole save and read it; begin anew where there is none."""
+        step = 0
+        if self.processes.first:
+            remove_leftovers(self.output)
+            step = self._newest_step()
+            self._write_recipe()
+        step = self.processes.of_first(step)
+        if not step:
+            self.bar.note("no save to go on from: beginning anew")
+            return None
+        self.bar.note(f"going on from step {step:,}")
+        return Saved(self.output / CHECKPOINTS / f"step-{step}")
+
+    def _newest_step(self) -> int:
+        newest, damaged = newest_whole(self.output / CHECKPOINTS)
+        for folder in damaged:
+            self.bar.note(f"{folder} is damaged and set aside as {set_aside(folder).name}")
+        if newest is None:
+            return 0
+        key = changed_key(read_toml(self.output / RECIPE, Recipe), self.recipe)
+        if key is not None:
+            raise ConfigError(f"{key} must be as it was for the run in {self.output} to go on")
+        return int(newest.name.removeprefix("step-"))
+
+    def _write_recipe(self) -> None:
+        (self.output / RECIPE).write_text(write_toml(self.recipe), encoding="utf-8")
+
+    def prepare(self) -> PreparedData:
+        """Prepare the data, unless that was done; the first process does it for all."""
+        folder = self.output / DATA
+        if self.processes.first:
+            self._prepare_alone(folder)
+        self.processes.wait()
+        return open_prepared(folder)
+
+    def _prepare_alone(self, folder: Path) -> None:
+        sections = self.recipe.data, self.recipe.source, self.recipe.target
+        try:
+            prepare(*sections, folder)
+        except DataError:
+            # Data of another recipe is replaced; a folder that is something else is not ours to remove.
+            open_prepared(folder)
+            fresh = folder.with_name(f".{DATA}.fresh")
+            prepare(*sections, fresh)
+            shutil.rmtree(folder)
+            fresh.rename(folder)
+
+    @contextmanager
+    def reporter(self, saved: Saved | None) -> Iterator[Reporter]:
+        """Open the journal, as long as it was at the save, and the trackers."""
+        accelerator = self.processes.accelerator
+        accelerator.init_trackers("tracking", config=flat(self.recipe.model_dump()))
+        try:
+            if self.processes.first:
+                length = saved.run.journal_bytes if saved else 0
+                with Journal(self.output / JOURNAL, length=length) as journal:
+                    yield Reporter(self.processes, journal, self.bar)
+            else:
+                yield Reporter(self.processes, None, self.bar)
+        finally:
+            accelerator.end_training()
+
+    def trainer(self, data: PreparedData, saved: Saved | None, reporter: Reporter) -> Trainer:
+        """Build the model and all that trains it, as it was at the save."""
+        stepper = self._stepper(data, saved)
+        plan, validator = self._plans(data)
+        trainer = Trainer(
+            stepper=stepper,
+            plan=plan,
+            agenda=self._agenda(plan),
+            reporter=reporter,
+            keeper=Keeper(self.output, self._described(data), keep=self.recipe.training.keep_checkpoints),
+            validate=validator,
+            state=saved.run if saved else RunState(),
+        )
+        reporter.record("start", self._facts(trainer))
+        self._randomness(saved)
+        return trainer
+
+    def _stepper(self, data: PreparedData, saved: Saved | None) -> Stepper:
+        recipe = self.recipe
+        randomness.start(recipe.seed)
+        sizes = data.tokenizers.source.size, data.tokenizers.target.size
+        model = build_model(recipe.model, source_size=sizes[0], target_size=sizes[1])
+        if recipe.training.precision == "float64":
+            model.double()
+        if saved:
+            put_weights(model, saved.weights)
+        stepper = Stepper(model, recipe.training, self.processes)
+        if saved:
+            stepper.load(saved.tensors)
+        return stepper
+
+    def _plans(self, data: PreparedData) -> tuple[BatchPlan, Validator | None]:
+        batches, seed, shard = self.recipe.batches, self.recipe.seed, self.processes.shard
+        stores = [store for store in (data.train, data.validation) if store]
+        shape = fit_shape(batches, *stores)
+        plan = BatchPlan(
+            data.train, shape, seed=seed, sharding=self.sharding, length_bands=batches.length_bands
+        )
+        if data.validation is None:
+            return plan, None
+        trial = BatchPlan(data.validation, shape, seed=seed, sharding=Sharding(*shard))
+        mixed = self.recipe.training.precision == "bfloat16"
+        return plan, Validator(data, trial, self.recipe.validation, mixed=mixed)
+
+    def _agenda(self, plan: BatchPlan) -> Agenda:
+        section = self.recipe.training
+        epochs = section.epochs * len(plan.epoch(0)) if section.epochs else None
+        ends = [end for end in (section.steps, epochs) if end is not None]
+        return Agenda(
+            rate=rate_of_step(
+                section.schedule,
+                peak=section.learning_rate,
+                warmup=section.warmup_steps,
+                total=min(ends) if ends else None,
+                floor=section.final_rate,
+            ),
+            limits=Limits(section.steps, section.epochs, section.minutes),
+            record_every=section.journal_every,
+            validate_every=self.recipe.validation.every,
+            save_every=section.save_every,
+            max_skipped_steps=section.max_skipped_steps,
+            average_last=section.average_last,
+        )
+
+    def _described(self, data: PreparedData) -> Checkpoint:
+        recipe = self.recipe
+        return Checkpoint(
+            name=recipe.name,
+            model=recipe.model,
+            unit=recipe.data.unit,
+            source=data.tokenizers.source,
+            target=data.tokenizers.target,
+            words=data.words,
+            natural_length=max(1, data.train.manifest.natural_length),
+            longest_source=recipe.data.longest_source,
+            facts={"Training pairs": data.train.manifest.pairs, "Seed": recipe.seed},
+        )
+
+    def _facts(self, trainer: Trainer) -> dict[str, str | int]:
+        device = self.processes.device
+        return {
+            "step": trainer.standing.step,
+            "copyfit": __version__,
+            "torch": torch.__version__,
+            "device": torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
+            "processes": self.processes.shard.size,
+            "parameters": sum(weight.numel() for weight in trainer.stepper.model.parameters()),
+        }
+
+    def _randomness(self, saved: Saved | None) -> None:
+        rank, size = self.processes.shard
+        if saved and saved.run.processes == size:
+            randomness.restore(of_prefix(f"randomness{rank}", saved.tensors))
+            return
+        step = saved.run.standing.step if saved else 0
+        randomness.start(self.recipe.seed, rank, step)
+        if saved:
+            self.bar.note(
+                f"saved by {saved.run.processes} processes, going on with {size}: same data, other dropout"
+            )

@@ -1,0 +1,65 @@
+"""Random pairs, tiny models and runs of one process for the tests of training."""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+
+from copyfit.data.batches import ALONE, BatchPlan, BatchSection, Sharding, fit_shape
+from copyfit.data.ragged import Ragged
+from copyfit.data.store import EncodedPairs, Manifest, Store
+from copyfit.models.build import build_model
+from copyfit.models.config import TransformerSection
+from copyfit.models.transformer import Transformer
+from copyfit.training.processes import Processes
+from copyfit.training.recipe import TrainingSection
+
+SOURCE_SIZE, TARGET_SIZE = 23, 17
+
+
+def random_store(pairs: int, *, seed: int = 0) -> Store:
+    draw = np.random.default_rng(seed)
+    source_lengths, target_lengths = draw.integers(2, 8, pairs), draw.integers(1, 6, pairs)
+    sources = Ragged.of(draw.integers(3, SOURCE_SIZE, source_lengths.sum()), source_lengths)
+    targets = Ragged.of(draw.integers(3, TARGET_SIZE, target_lengths.sum()), target_lengths)
+    costs = np.ones(len(targets.values), np.int64)
+    encoded = EncodedPairs(sources, np.arange(pairs), target_lengths, (targets,), (costs,))
+    manifest = Manifest(
+        unit="char",
+        recipe="",
+        tokenizers={},
+        segmentations=0,
+        sources=pairs,
+        pairs=pairs,
+        source_tokens=len(sources.values),
+        target_tokens=len(targets.values),
+        longest_source=int(source_lengths.max()),
+        longest_target=int(target_lengths.max()),
+        natural_length=3,
+        dropped={},
+        files={},
+    )
+    return Store(Path(), manifest, encoded)
+
+
+def random_plan(store: Store, *, sharding: Sharding = ALONE, target_tokens: int = 64) -> BatchPlan:
+    shape = fit_shape(BatchSection(target_tokens=target_tokens, source_tokens=0), store)
+    return BatchPlan(store, shape, seed=3, sharding=sharding)
+
+
+def tiny_model(*, dropout: float = 0.0, seed: int = 7) -> Transformer:
+    torch.manual_seed(seed)
+    section = TransformerSection(
+        width=16, heads=2, inner=24, encoder_layers=1, decoder_layers=1, dropout=dropout
+    )
+    return build_model(section, source_size=SOURCE_SIZE, target_size=TARGET_SIZE)
+
+
+def one_process() -> Processes:
+    return Processes(Accelerator(cpu=True, mixed_precision="no"))
+
+
+def settings(**changes: object) -> TrainingSection:
+    values = {"steps": 4, "warmup_steps": 2, "clip_norm": 0.0, "label_smoothing": 0.0}
+    return TrainingSection.model_validate(values | changes)
