@@ -366,8 +366,9 @@ def test_a_save_that_is_killed_at_any_step_leaves_the_old_or_the_new_model(
     folder: Path, tmp_path: Path
 ) -> None:
     name = "source_table.weight"
-    seen = []
-    while not seen or killed:
+    seen: list[int] = []
+    killed = True
+    while killed:
         killed = save_until(folder, len(seen) + 1)
         seen.append(round(float((read_all(folder)[1][name] - WEIGHTS[name]).mean())))
         if seen[-1]:
