@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -80,7 +80,7 @@ class Rouge:
     stem: bool = True
     limit_bytes: int | None = None
     limit_words: int | None = None
-    formula: Literal["average", "best"] = "average"
+    formula: str = "average"
     confidence: float = 95
 
     def __post_init__(self) -> None:
