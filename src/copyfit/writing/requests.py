@@ -58,7 +58,7 @@ class Request:
         if self.mode in {"exact", "free"}:
             return (self.budget,)
         minimum = self.minimum or 1
-        most = self.budget if self.bounded else min(self.budget, ceil(minimum / LEAST_SHARE))
+        most = self.budget if self.bounded else min(self.budget, int(minimum / LEAST_SHARE))
         least = max(minimum, ceil(LEAST_SHARE * most))
         steps = TOLD_BUDGETS - 1
         return tuple(sorted({round(least + (most - least) * i / steps) for i in range(TOLD_BUDGETS)}))

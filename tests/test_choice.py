@@ -1,0 +1,56 @@
+import pytest
+
+from copyfit.writing.choice import Candidate, choose
+
+
+def candidate(
+    text: str, score: float, *, aim: int = 10, spent: int = 10, missing: int = 0, whole: bool = True
+) -> Candidate:
+    return Candidate(text, score, spent, aim, missing, whole)
+
+
+def texts(candidates: list[Candidate], count: int = 9) -> list[str]:
+    return [chosen.text for chosen in choose(candidates, count)]
+
+
+def test_the_likeliest_text_comes_first() -> None:
+    assert texts([candidate("b", -2), candidate("a", -1), candidate("c", -3)]) == ["a", "b", "c"]
+
+
+def test_half_a_word_loses_to_a_whole_one_however_likely() -> None:
+    assert texts([candidate("half", -1, whole=False), candidate("whole", -9)]) == ["whole", "half"]
+
+
+def test_a_required_word_is_worth_more_than_a_whole_last_word() -> None:
+    assert texts([candidate("lacks", -1, missing=1), candidate("has", -9, whole=False)]) == ["has", "lacks"]
+
+
+def test_texts_are_distinct_and_the_best_of_equal_ones_is_kept() -> None:
+    chosen = choose([candidate("a", -3), candidate("b", -2), candidate("a", -1)], 9)
+    assert [(each.text, each.score) for each in chosen] == [("a", -1), ("b", -2)]
+
+
+def test_no_more_than_the_asked_number_are_chosen() -> None:
+    assert texts([candidate("a", -1), candidate("b", -2)], 1) == ["a"]
+
+
+def test_scores_of_one_aim_compare_as_they_are() -> None:
+    assert texts([candidate("long", -12, spent=20), candidate("short", -11, spent=5)]) == ["short", "long"]
+
+
+def test_scores_of_different_aims_compare_by_unit_of_cost() -> None:
+    long, short = candidate("long", -12, aim=20, spent=20), candidate("short", -11, aim=5, spent=5)
+    assert texts([short, long]) == ["long", "short"]
+
+
+def test_equal_candidates_keep_their_order() -> None:
+    assert texts([candidate("a", -1), candidate("b", -1), candidate("c", -1)]) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_nothing_comes_of_nothing(count: int) -> None:
+    assert choose([], count) == []
+
+
+def test_a_text_that_costs_nothing_can_be_compared() -> None:
+    assert texts([candidate("a", -1, aim=1, spent=0), candidate("b", -2, aim=2, spent=1)]) == ["a", "b"]
