@@ -22,9 +22,9 @@ _SHUFFLE, _BANDS = 1, 2
 class BatchSection(Section):
     """Say how large batches are and how an epoch is drawn."""
 
-    target_tokens: int = Field(32_768, ge=2)
+    target_tokens: int = Field(default=32_768, ge=2)
     """Target tokens a batch, its filled-up tail included."""
-    source_tokens: int = Field(0, ge=0)
+    source_tokens: int = Field(default=0, ge=0)
     """Source tokens a batch; 0 fits them to the data, so that both sides fill up together."""
     length_bands: tuple[int, ...] = ()
     """Greatest budget of each band, rising; what lies above makes one more. An epoch draws all evenly."""
