@@ -1,7 +1,7 @@
 """The contract between an architecture and everything around it."""
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -26,6 +26,8 @@ def reorder(cache: Cache, parents: Int[Tensor, "rows beams"]) -> Cache:
     return map_tree(lambda leaf: leaf[rows, parents], cache)
 
 
+@runtime_checkable
+@runtime_checkable
 class Seq2Seq(Protocol):
     """What the search needs of a model. Positions are told in budget consumed, not in tokens."""
 

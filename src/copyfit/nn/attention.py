@@ -1,7 +1,7 @@
 """Attention of rows of tokens to rows of tokens, laid out padded or end to end."""
 
 from dataclasses import dataclass
-from typing import Protocol, Self, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 
+@runtime_checkable
 class Rows(Protocol):
     """A layout of rows of tokens, [*tokens, ...], in which a query sees keys of its own row only."""
 
@@ -22,9 +23,9 @@ class Rows(Protocol):
         self,
         query: Float[Tensor, "*tokens heads features"],
         joined: Float[Tensor, "*others 2 heads features"],
-        others: Self,
+        others: Any,
     ) -> Float[Tensor, "*tokens heads features"]:
-        """Attend from every token to the same row of others, whose keys and values are joined."""
+        """Attend from every token to the same row of others, which are laid out in the same way."""
         ...
 
 

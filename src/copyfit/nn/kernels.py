@@ -12,7 +12,7 @@ import torch
 import triton
 import triton.language as tl
 from torch import Tensor
-from torch.library import triton_op, wrap_triton
+from torch.library import custom_op
 
 
 class Tile(NamedTuple):
@@ -23,8 +23,8 @@ class Tile(NamedTuple):
     warps: int
 
 
-FORWARD = Tile(64, 64, 4)
-BACKWARD = Tile(32, 128, 4)
+FORWARD = Tile(128, 64, 4)
+BACKWARD = Tile(32, 64, 4)
 LOG2_E = math.log2(math.e)
 
 
@@ -159,7 +159,7 @@ def _forward(
     output = sides.query.new_empty((tokens, heads, features))
     log_sum = sides.query.new_empty((tokens, heads), dtype=torch.float32)
     grid = (heads, offsets[0].shape[0] - 1, triton.cdiv(longest, FORWARD.queries))
-    wrap_triton(_attend)[grid](
+    _attend[grid](
         *sides, output, log_sum, *offsets, sides.query.stride(0), sides.key.stride(0), heads,
         SCALE=sides.scale * LOG2_E, CAUSAL=causal, FEATURES=features,
         QUERIES=FORWARD.queries, KEYS=FORWARD.keys, num_warps=FORWARD.warps,
@@ -175,7 +175,7 @@ def _backward(
     causal: bool,
 ) -> None:
     _, heads, features = sides.query.shape
-    wrap_triton(_attend_backward)[heads, offsets[0].shape[0] - 1](
+    _attend_backward[heads, offsets[0].shape[0] - 1](
         *sides, *saved, *slopes, *offsets,
         sides.query.stride(0), sides.key.stride(0), slopes.query.stride(0), slopes.key.stride(0), heads,
         SCALE=sides.scale * LOG2_E, SLOPE_SCALE=sides.scale, CAUSAL=causal, FEATURES=features,
@@ -183,13 +183,13 @@ def _backward(
     )  # fmt: skip
 
 
-@triton_op("copyfit::attend_within", mutates_args={})
+@custom_op("copyfit::attend_within", mutates_args={})
 def attend_within(joined: Tensor, offsets: Tensor, longest: int, causal: bool) -> tuple[Tensor, Tensor]:
     """Attend within each row; `joined` is [tokens, 3, heads, features]. Also return the sums' logarithms."""
     return _forward(_Sides(*joined.unbind(1)), (offsets, offsets), longest, causal)
 
 
-@triton_op("copyfit::attend_within_backward", mutates_args={})
+@custom_op("copyfit::attend_within_backward", mutates_args={})
 def _attend_within_backward(
     wanted: Tensor, joined: Tensor, output: Tensor, log_sum: Tensor, offsets: Tensor, causal: bool
 ) -> Tensor:
@@ -199,7 +199,7 @@ def _attend_within_backward(
     return slopes
 
 
-@triton_op("copyfit::attend_across", mutates_args={})
+@custom_op("copyfit::attend_across", mutates_args={})
 def attend_across(
     query: Tensor, joined: Tensor, query_offsets: Tensor, key_offsets: Tensor, longest: int
 ) -> tuple[Tensor, Tensor]:
@@ -207,7 +207,7 @@ def attend_across(
     return _forward(_Sides(query, *joined.unbind(1)), (query_offsets, key_offsets), longest, causal=False)
 
 
-@triton_op("copyfit::attend_across_backward", mutates_args={})
+@custom_op("copyfit::attend_across_backward", mutates_args={})
 def _attend_across_backward(
     wanted: Tensor, query: Tensor, joined: Tensor, output: Tensor, log_sum: Tensor,
     query_offsets: Tensor, key_offsets: Tensor,
@@ -220,6 +220,28 @@ def _attend_across_backward(
         sides, _Sides(query_slopes, *slopes.unbind(1)), (output, log_sum, wanted), offsets, causal=False
     )
     return query_slopes, slopes
+
+
+@attend_within.register_fake
+def _(joined, offsets, longest, causal):
+    tokens, _, heads, features = joined.shape
+    return joined.new_empty((tokens, heads, features)), joined.new_empty((tokens, heads), dtype=torch.float32)
+
+
+@_attend_within_backward.register_fake
+def _(wanted, joined, output, log_sum, offsets, causal):
+    return torch.empty(joined.shape, dtype=joined.dtype, device=joined.device)
+
+
+@attend_across.register_fake
+def _(query, joined, query_offsets, key_offsets, longest):
+    return query.new_empty(query.shape), query.new_empty(query.shape[:2], dtype=torch.float32)
+
+
+@_attend_across_backward.register_fake
+def _(wanted, query, joined, output, log_sum, query_offsets, key_offsets):
+    empty = (torch.empty(part.shape, dtype=part.dtype, device=part.device) for part in (query, joined))
+    return tuple(empty)
 
 
 def _remember_within(ctx, inputs, output):

@@ -1,0 +1,23 @@
+"""What holds for all tests: shapes are checked, time limits do not depend on the machine, one thread each."""
+
+import torch
+from hypothesis import settings
+from jaxtyping import install_import_hook
+
+CHECKED = (
+    "copyfit.nn.positions",
+    "copyfit.nn.attention",
+    "copyfit.nn.blocks",
+    "copyfit.models.contract",
+    "copyfit.models.ensemble",
+    "copyfit.models.transformer",
+    "copyfit.generation.search",
+    "copyfit.generation.constraints",
+    "copyfit.generation.sampling",
+    "copyfit.training.loss",
+)
+install_import_hook(CHECKED, "beartype.beartype")
+
+settings.register_profile("copyfit", deadline=None)
+settings.load_profile("copyfit")
+torch.set_num_threads(1)
