@@ -1,8 +1,10 @@
 """Tiny models with random answers, and vocabularies small enough to try every text."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import product
 
 import numpy as np
 import torch
@@ -73,6 +75,19 @@ class World:
     def tokens(self, pieces: Sequence[str]) -> tuple[int, ...]:
         return tuple(self.pieces.index(piece) + FIRST_PIECE for piece in pieces)
 
+    def is_text(self, tokens: Sequence[int]) -> bool:
+        """Tell whether tokens spell a text: no space at its ends, no two in a row."""
+        text = self.text(tokens)
+        spelled = "".join(self.pieces[token - FIRST_PIECE] for token in tokens)
+        return text != "" and text == text.strip() and "  " not in text and self.prefixed == (spelled != text)
+
+    def every_text(self, job: Job) -> Iterator[tuple[int, ...]]:
+        """Yield every token sequence that keeps the bounds of a job, by trying them all."""
+        for length in range(1, job.max_steps + 1):
+            for tokens in product(range(FIRST_PIECE, self.size), repeat=length):
+                if self.is_text(tokens) and job.floor <= count(self.text(tokens), self.unit) <= job.limit:
+                    yield tokens
+
     def model(self, seed: int) -> RandomModel:
         return RandomModel(self.size, seed)
 
@@ -102,16 +117,21 @@ def make_job(floor: int, limit: int) -> Job:
 
 
 def teacher_forced(model: Seq2Seq, world: World, job: Job, tokens: Sequence[int]) -> float:
-    """Return the summed log-probability of a text, fed to the model token by token, alone."""
+    """Return the summed log-probability of a text and its end."""
+    answers = log_probabilities(model, world, job, tokens)
+    return sum(float(answer[token]) for answer, token in zip(answers, [*tokens, END], strict=True))
+
+
+def log_probabilities(model: Seq2Seq, world: World, job: Job, tokens: Sequence[int]) -> list[Tensor]:
+    """Feed a text to the model alone, token by token; return its answers before each and at the end."""
     memory, cache = model.start(
         torch.tensor([job.source]), torch.tensor([len(job.source)]), torch.tensor([job.aim])
     )
-    score, fed = 0.0, START
-    for position, token in zip(positions(world, job, tokens), [*tokens, END], strict=True):
+    answers = []
+    for fed, position in zip([START, *tokens], positions(world, job, tokens), strict=True):
         logits, cache = model.step(torch.tensor([[fed]]), torch.tensor([[position]]), cache, memory)
-        score += float(logits[0, 0].log_softmax(-1)[token])
-        fed = token
-    return score
+        answers.append(logits[0, 0].log_softmax(-1))
+    return answers
 
 
 def positions(world: World, job: Job, tokens: Sequence[int]) -> list[float]:
@@ -135,3 +155,10 @@ def _rolling_hash(pieces: Sequence[str]) -> NDArray[np.int64]:
             addend = (addend * _HASH_BASE + ord(character) * 0x9E3779B97F4A7C15) % 2**64
         steps.append((multiplier, addend))
     return np.array(steps, dtype=np.uint64).view(np.int64)
+
+
+def holds_whole(text: str, phrase: str) -> bool:
+    """Tell whether a phrase stands in a text with no letter or digit of a spaced script against its own."""
+    left = "(?<![0-9A-Za-zé])" if re.match("[0-9A-Za-zé]", phrase) else ""
+    right = "(?![0-9A-Za-zé])" if re.search("[0-9A-Za-zé]$", phrase) else ""
+    return re.search(left + re.escape(phrase) + right, text) is not None

@@ -63,24 +63,27 @@ def begin(rules: Rules, cache: Cache) -> tuple[Beams, Finished]:
     rows, steps = rules.limit.shape[0], int(rules.max_steps.max())
     device = rules.limit.device
     empty = torch.arange(beams, device=device) >= (1 if options.sampling is None else beams)
-    nought = torch.zeros(rows, beams, dtype=torch.long, device=device)
+
+    def nought(*shape: int) -> Tensor:
+        return torch.zeros(rows, *shape, dtype=torch.long, device=device)
+
     growing = Beams(
-        step=nought.new_zeros(()),
-        tokens=nought.new_full((rows, beams, steps), PADDING),
-        last=torch.full_like(nought, START),
-        score=nought.float().masked_fill(empty, NONE),
-        spent=nought,
+        step=torch.zeros((), dtype=torch.long, device=device),
+        tokens=nought(beams, steps) + PADDING,
+        last=nought(beams) + START,
+        score=nought(beams).float().masked_fill(empty, NONE),
+        spent=nought(beams),
         state=rules.start[:, None].masked_fill(empty, NOWHERE),
-        position=nought.float(),
-        text_hash=nought,
-        cache=reorder(cache, nought),
+        position=nought(beams).float(),
+        text_hash=nought(beams),
+        cache=reorder(cache, nought(beams)),
     )
     finished = Finished(
-        tokens=nought.new_full((rows, keep, steps), PADDING),
-        score=torch.full((rows, keep), NONE, device=device),
-        spent=nought.new_zeros(rows, keep),
-        text_hash=nought.new_zeros(rows, keep),
-        rank=torch.full((rows, keep), NONE, device=device),
-        done=torch.zeros(rows, dtype=torch.bool, device=device),
+        tokens=nought(keep, steps) + PADDING,
+        score=nought(keep) + NONE,
+        spent=nought(keep),
+        text_hash=nought(keep),
+        rank=nought(keep) + NONE,
+        done=nought().bool(),
     )
     return growing, finished

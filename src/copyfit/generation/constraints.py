@@ -130,7 +130,8 @@ def _join(
         found = np.union1d(found, new)
         if len(found) > MAX_STATES:
             raise RequestError(
-                "required words must be few and short where so much is counted; leave some out"
+                f"required words must be few and short in this unit, given {tracker.covered.max()}"
+                " characters together; leave some out"
             )
     cost, following = moves(found)
     next_state = np.where(cost == FORBIDDEN, 0, np.searchsorted(found, following)).astype(np.int16)

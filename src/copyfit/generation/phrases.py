@@ -90,7 +90,7 @@ def track(required: tuple[str, ...]) -> Tracker:
         table.append([numbers[after] for after in following])
         if len(found) > MAX_STATES:
             raise RequestError(
-                f"required words must be few and short, given {len(clusters)} with"
+                f"required words must be few and short, given {len(clusters)} of"
                 f" {sum(map(len, clusters))} characters together; leave some out"
             )
     complete = [_complete(state, phrases) for state in found]
