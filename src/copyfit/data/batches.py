@@ -157,7 +157,7 @@ def _check_room(store: Store, shape: BatchShape) -> None:
     if not (fits and tail <= left and tail < shape.rows):
         raise ConfigError(
             f"a batch of {shape.source_tokens} source and {shape.target_tokens} target tokens must have room"
-            f" for two of the longest pairs ({source} and {target} tokens): make batches larger"
+            f" for its longest pair ({source} and {target}) and a tail on both sides: raise the smaller"
         )
 
 
