@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from copyfit.examples import LONGEST, SHORTEST, generate, write_examples
+from copyfit import examples
+from copyfit.examples import KINDS, LONGEST, SHORTEST, generate, write_examples
 
 PAIRS = list(islice(generate(seed=7), 3_000))
 
@@ -33,6 +34,13 @@ def test_every_word_of_a_headline_occurs_in_its_source() -> None:
 
 def test_the_language_is_small() -> None:
     assert len({word for source, _ in PAIRS for word in words(source)}) < 200
+
+
+def test_words_that_may_be_left_out_have_one_length_within_their_class() -> None:
+    classes = [examples.NUMBERS, examples.PLACES, examples.DAYS, examples.HOURS, examples.SPEAKERS]
+    for name in ("agent_traits", "object_traits", "extras", "consequences"):
+        classes.append(tuple(word for kind in KINDS for word in getattr(kind, name)))
+    assert all(len(set(map(len, words))) == 1 for words in classes)
 
 
 def test_headline_lengths_spread_evenly_between_the_bounds() -> None:

@@ -1,13 +1,16 @@
-"""Made-up news and its headlines, from a small grammar: enough to learn length control from in a minute."""
+"""Made-up news and its headlines, from a small grammar: enough to learn length control from in a minute.
 
+Words that may be left out have one length within their class: numbers 3 letters, places 4, speakers 8. So
+what fits into the rest of a budget does not depend on the story, and each story has headlines of every length
+from 24 characters on.
+"""
+
+from collections import defaultdict
 from collections.abc import Iterator
-from functools import reduce
 from itertools import islice, product
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
-
-import numpy as np
 
 SHORTEST = 12
 LONGEST = 60
@@ -31,57 +34,57 @@ KINDS = (
     Kind(
         article="A",
         topic="agent",
-        agent_traits=("fierce", "sudden", "heavy"),
+        agent_traits=("heavy", "great", "quick"),
         agents=("storm", "flood", "fire"),
-        verbs=("shuts", "hits", "damages"),
-        object_traits=("narrow", "busy", "wooden"),
-        objects=("schools", "bridges", "farms", "roads"),
-        extras=("for a week", "for the first time"),
-        consequences=("trains stop", "shops close", "ferries turn back"),
+        verbs=("shuts", "hits", "harms"),
+        object_traits=("busy", "main", "tiny"),
+        objects=("roads", "farms", "schools", "bridges"),
+        extras=("for a week", "for a year", "in one day"),
+        consequences=("trains stop", "shops close", "buses crawl"),
     ),
     Kind(
         article="The",
         topic="objects",
-        agent_traits=("city", "young", "popular"),
-        agents=("mayor", "council", "bank"),
-        verbs=("opens", "plans", "rebuilds"),
-        object_traits=("green", "quiet", "modern"),
-        objects=("parks", "theatres", "libraries", "pools"),
-        extras=("for children", "for the first time"),
-        consequences=("families cheer", "taxes rise", "neighbours object"),
+        agent_traits=("young", "local", "proud"),
+        agents=("mayor", "town", "bank"),
+        verbs=("opens", "plans", "buys"),
+        object_traits=("huge", "calm", "cosy"),
+        objects=("parks", "pools", "halls", "museums"),
+        extras=("for guests", "for locals", "next month"),
+        consequences=("taxes climb", "crowds clap", "locals wait"),
     ),
     Kind(
         article="Some",
         topic="objects",
-        agent_traits=("local", "lucky", "young"),
-        agents=("divers", "farmers", "students"),
-        verbs=("find", "rescue", "photograph"),
-        object_traits=("wild", "white", "hungry"),
-        objects=("wolves", "owls", "seals", "turtles"),
-        extras=("near a lake", "after a storm"),
-        consequences=("crowds gather", "experts wonder", "visitors arrive"),
+        agent_traits=("lucky", "brave", "young"),
+        agents=("divers", "hikers", "pupils"),
+        verbs=("find", "save", "count"),
+        object_traits=("wild", "rare", "grey"),
+        objects=("owls", "seals", "wolves", "turtles"),
+        extras=("by a river", "on an isle", "after rain"),
+        consequences=("crowds come", "locals gape", "zoos wonder"),
     ),
     Kind(
         article="A",
         topic="objects",
-        agent_traits=("small", "family", "famous"),
-        agents=("bakery", "shipyard", "mill"),
-        verbs=("hires", "trains", "seeks"),
-        object_traits=("skilled", "retired", "young"),
-        objects=("cooks", "workers", "drivers", "engineers"),
-        extras=("before winter", "after a long strike"),
-        consequences=("prices fall", "wages rise", "rivals worry"),
+        agent_traits=("small", "giant", "proud"),
+        agents=("mill", "school", "bakery"),
+        verbs=("hires", "seeks", "pays"),
+        object_traits=("keen", "able", "idle"),
+        objects=("cooks", "clerks", "bakers", "drivers"),
+        extras=("for winter", "for summer", "this month"),
+        consequences=("prices fall", "wages climb", "rivals fret"),
     ),
 )
-NUMBERS = ("two", "three", "five", "seven", "ten", "twelve")
-PLACES = ("Oxby", "Tarn", "Elmford", "Highmoor", "Silverbrook", "Port Alder")
-DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-HOURS = ("at dawn", "at noon", "at midnight")
-SPEAKERS = ("police", "experts", "officials")
+NUMBERS = ("two", "six", "ten")
+PLACES = ("Oxby", "Tarn", "Elby", "Skar", "Wend", "Holm")
+DAYS = ("Monday", "Friday", "Sunday")
+HOURS = ("at dawn", "at noon", "at dusk")
+SPEAKERS = ("teachers", "planners", "officers")
 LEADS = (
-    "{agent} {verb} {objects} {extra} in {place} on {day} {hour}, {speaker} say, as {consequence}.",
-    "On {day} {hour}, {agent} {verb} {objects} {extra} in {place} as {consequence}, {speaker} say.",
-    "On {day} {hour} in {place}, {agent} {verb} {objects} {extra}, {speaker} say, as {consequence}.",
+    "{agent} {verb} {objects} {extra} in {place} too on {day} {hour}, {speaker} say, as {consequence}.",
+    "On {day} {hour}, {agent} {verb} {objects} {extra} in {place} too as {consequence}, {speaker} say.",
+    "On {day} {hour} in {place} too, {agent} {verb} {objects} {extra}, {speaker} say, as {consequence}.",
 )
 FOLLOW_UPS = (
     "The next report is due on {other_day}.",
@@ -136,13 +139,13 @@ def _reach(length: int, random: Random) -> tuple[Story, str]:
     """Invent stories until one has a headline of the wanted length: short ones need short words."""
     while True:
         story = _invent(random)
-        slots = [_cores(story), *_tails(story)]
-        lengths = reduce(np.add.outer, [np.array([len(option) for option in slot]) for slot in slots])
-        exact = np.argwhere(lengths == length)
-        if len(exact):
-            choices = exact[random.randrange(len(exact))]
-            parts = [slot[choice] for slot, choice in zip(slots, choices, strict=True)]
-            return story, _capitalised("".join(parts))
+        cores = defaultdict(list)
+        for core in _cores(story):
+            cores[len(core)].append(core)
+        tails = [tail for tail in _tails(story) if length - len(tail) in cores]
+        if tails:
+            tail = random.choice(tails)
+            return story, _capitalised(random.choice(cores[length - len(tail)]) + tail)
 
 
 def _invent(random: Random) -> Story:
@@ -187,13 +190,15 @@ def _cores(story: Story) -> list[str]:
     return [*clauses, *(f"{core} in {story.place}" for core in [*topics, *clauses])]
 
 
-def _tails(story: Story) -> list[list[str]]:
-    return [
+def _tails(story: Story) -> list[str]:
+    slots = [
+        ["", " too"],
         ["", f" {story.extra}"],
         ["", f" {story.day}", f" on {story.day}", f" {story.hour}", f" on {story.day} {story.hour}"],
         ["", f", {story.consequence}", f" as {story.consequence}"],
         ["", f", {story.speaker} say"],
     ]
+    return ["".join(parts) for parts in product(*slots)]
 
 
 def _capitalised(text: str) -> str:
