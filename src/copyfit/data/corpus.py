@@ -18,7 +18,7 @@ from copyfit.text.normal import normalise
 
 BLOCK_ROWS = 2048
 """How many rows of a file travel together."""
-_LONGEST_LINE = 1 << 26
+_LONGEST_LINE = 1 << 24
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _TARGET_KEYS = ("target", "targets", "references")
 
@@ -250,6 +250,8 @@ def _json_fields(raw: bytes) -> list[Any]:
         record = json.loads(raw.decode())
     except json.JSONDecodeError as problem:
         raise ValueError(f"it is not JSON: {problem.msg} in column {problem.colno}") from problem
+    except RecursionError:
+        raise ValueError("its JSON must not be nested so deeply") from None
     if not isinstance(record, dict):
         raise ValueError('it must be an object like {"source": "...", "target": "..."}')
     return _record_fields(record)
@@ -318,9 +320,9 @@ def _csv_fields(raw: list[str] | str) -> list[str]:
 
 def _parquet_rows(path: str) -> Iterator[Row]:
     library, parquet = _library("pyarrow", path), _library("pyarrow.parquet", path)
-    with reading(path):
+    with reading(path), Path(path).open("rb") as stream:
         try:
-            file = parquet.ParquetFile(path)
+            file = parquet.ParquetFile(stream)
             names = [name for name in ("source", *_TARGET_KEYS) if name in file.schema_arrow.names]
             batches = file.iter_batches(batch_size=BLOCK_ROWS, columns=names, use_threads=False)
             yield from enumerate((record for batch in batches for record in batch.to_pylist()), 1)
