@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import lzma
+import sys
 from collections.abc import Callable, Sequence
 from io import StringIO
 from pathlib import Path
@@ -256,6 +257,16 @@ def test_zstandard_files_may_have_several_frames(tmp_path: Path) -> None:
     assert list(read_pairs([str(tmp_path / "a.tsv.zst")])) == [Pair("a", ("x",)), Pair("b", ("y",))]
     with open_bytes(tmp_path / "a.tsv.zst") as stream:
         assert stream.read() == b"a\tx\nb\ty\n"
+
+
+@pytest.mark.parametrize(("package", "name"), [("zstandard", "a.tsv.zst"), ("pyarrow", "a.parquet")])
+def test_a_package_that_is_not_there_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str, name: str
+) -> None:
+    (tmp_path / name).write_bytes(b"")
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(DataError, match=f"needs {package}: pip install"):
+        list(read_pairs([str(tmp_path / name)]))
 
 
 def test_a_file_without_line_ends_is_refused_before_it_fills_the_memory(tmp_path: Path) -> None:

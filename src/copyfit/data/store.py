@@ -216,7 +216,7 @@ class StoreWriter:
         budgets = np.fromfile(self._folder / "budget.bin", "<i4")
         if not len(budgets):
             reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(dropped.items()))
-            raise DataError(f"at least one pair must pass the filters, none did: {reasons}")
+            raise DataError(f"at least one {self._folder.name} pair must pass the filters, none did: {reasons}")
         manifest = Manifest(
             unit=provenance.unit,
             recipe=provenance.recipe,
