@@ -265,7 +265,7 @@ def test_a_package_that_is_not_there_is_named(
 ) -> None:
     (tmp_path / name).write_bytes(b"")
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(DataError, match=f"needs {package}: pip install"):
+    with pytest.raises(DataError, match=f"only with the package {package}: install it"):
         list(read_pairs([str(tmp_path / name)]))
 
 

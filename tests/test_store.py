@@ -75,7 +75,7 @@ def test_selecting_pairs_keeps_their_order_and_drops_sources_nobody_needs(tmp_pa
 def test_an_empty_store_is_refused_with_the_reasons(tmp_path: Path) -> None:
     with (
         StoreWriter(tmp_path, TYPES, segmentations=0) as writer,
-        pytest.raises(DataError, match="none did: 4 duplicate"),
+        pytest.raises(DataError, match="all were dropped: 4 duplicate"),
     ):
         writer.finish(MADE_HERE, {"duplicate": 4})
 

@@ -216,7 +216,8 @@ class StoreWriter:
         budgets = np.fromfile(self._folder / "budget.bin", "<i4")
         if not len(budgets):
             reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(dropped.items()))
-            raise DataError(f"at least one {self._folder.name} pair must pass the filters, none did: {reasons}")
+            which = self._folder.name
+            raise DataError(f"at least one {which} pair must be left, all were dropped: {reasons}")
         manifest = Manifest(
             unit=provenance.unit,
             recipe=provenance.recipe,
