@@ -1,5 +1,6 @@
 """Random pairs, tiny models and runs of one process for the tests of training."""
 
+import random
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from copyfit.models.build import build_model
 from copyfit.models.config import TransformerSection
 from copyfit.models.transformer import Transformer
 from copyfit.training.processes import Processes
-from copyfit.training.recipe import TrainingSection
+from copyfit.training.recipe import Recipe, TrainingSection
 
 SOURCE_SIZE, TARGET_SIZE = 23, 17
 
@@ -63,3 +64,46 @@ def one_process() -> Processes:
 def settings(**changes: object) -> TrainingSection:
     values = {"steps": 4, "warmup_steps": 2, "clip_norm": 0.0, "label_smoothing": 0.0}
     return TrainingSection.model_validate(values | changes)
+
+
+NAMES = "anna ben carla dev erik fay gus hana ivo jun kai lea".split()
+DEEDS = "sells buys paints hides finds mends counts".split()
+THINGS = "lamps boats apples hats maps clocks kites".split()
+
+
+def write_pairs(path: Path, pairs: int, *, seed: int) -> None:
+    draw = random.Random(seed)
+    lines = []
+    for day in range(pairs):
+        name, deed, thing = draw.choice(NAMES), draw.choice(DEEDS), draw.choice(THINGS)
+        ending = f" on day {day}" if draw.random() < 0.5 else ""
+        lines.append(f"On day {day} {name} of the old town {deed} many {thing}.\t{name} {deed} {thing}{ending}")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def small_recipe(folder: Path, **training: object) -> Recipe:
+    for name, pairs in (("train", 120), ("validation", 12)):
+        if not (folder / f"{name}.tsv").exists():
+            write_pairs(folder / f"{name}.tsv", pairs, seed=pairs)
+    values = {
+        "name": "small",
+        "data": {
+            "train": [str(folder / "train.tsv")],
+            "validation": [str(folder / "validation.tsv")],
+            "workers": 1,
+        },
+        "source": {"size": 320},
+        "target": {"kind": "character", "minimum": 1},
+        "model": {
+            "width": 16,
+            "heads": 2,
+            "inner": 24,
+            "encoder_layers": 1,
+            "decoder_layers": 1,
+            "dropout": 0.3,
+        },
+        "batches": {"target_tokens": 640},
+        "training": {"warmup_steps": 5, "save_every": 1000, "journal_every": 2, **training},
+        "validation": {"every": 1000, "decode": 0},
+    }
+    return Recipe.model_validate(values)

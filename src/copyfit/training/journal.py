@@ -20,14 +20,17 @@ class Journal:
             raise DataError(
                 f"{path} must hold the {length} bytes it had at the save, it has {size}: put it back"
             )
-        self._file = path.open("ab")
+        self._path = path
+        self._file = path.open("ab", buffering=0)
         self._file.truncate(length)
 
     def write(self, record: Mapping[str, Any]) -> None:
         """Append one record."""
         line = json.dumps(record, ensure_ascii=False, allow_nan=False)
-        self._file.write(line.encode() + b"\n")
-        self._file.flush()
+        try:
+            self._file.write(line.encode() + b"\n")
+        except OSError as problem:
+            raise DataError(f"cannot write {self._path}: {problem.strerror}; make room") from problem
 
     def sync(self) -> int:
         """Wait until everything written is on the disk; return how many bytes that is."""

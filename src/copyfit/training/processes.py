@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import torch
 from accelerate import Accelerator
+from accelerate.tracking import get_available_trackers
 from accelerate.utils import DistributedDataParallelKwargs, InitProcessGroupKwargs
 from torch import Tensor, distributed, nn
 
@@ -100,20 +101,25 @@ def start_processes(device: str | None, tracking: Sequence[str], output: Path) -
         raise ConfigError(f"the device to train on must be cpu or cuda, given {device!r}")
     if device == "cuda" and not torch.cuda.is_available():
         raise ConfigError("training on cuda needs an NVIDIA GPU that PyTorch can use, there is none: use cpu")
-    try:
-        accelerator = Accelerator(
-            cpu=device == "cpu" or not torch.cuda.is_available(),
-            mixed_precision="no",
-            log_with=list(tracking),
-            project_dir=output,
-            kwargs_handlers=[
-                InitProcessGroupKwargs(timeout=PATIENCE),
-                DistributedDataParallelKwargs(gradient_as_bucket_view=True, broadcast_buffers=False),
-            ],
-        )
-    except ValueError as problem:
-        raise ConfigError(f"training.tracking: {problem}") from problem
-    missing = set(tracking) - {str(tracker) for tracker in accelerator.log_with}
-    if missing:
-        raise ConfigError(f"training.tracking names {', '.join(sorted(missing))}, which must be installed")
+    _check_tracking(tracking)
+    accelerator = Accelerator(
+        cpu=device == "cpu" or not torch.cuda.is_available(),
+        mixed_precision="no",
+        log_with=list(tracking) or None,
+        project_dir=output,
+        kwargs_handlers=[
+            InitProcessGroupKwargs(timeout=PATIENCE),
+            DistributedDataParallelKwargs(gradient_as_bucket_view=True, broadcast_buffers=False),
+        ],
+    )
     return Processes(accelerator)
+
+
+def _check_tracking(names: Sequence[str]) -> None:
+    available = {tracker.value for tracker in get_available_trackers()}
+    for name in names:
+        if name not in available:
+            known = f"installed are {', '.join(sorted(available))}" if available else "none is installed"
+            raise ConfigError(
+                f"training.tracking must name trackers that are installed, given {name!r}: {known}"
+            )
