@@ -235,6 +235,24 @@ def test_a_sequence_longer_than_any_text_forbids_nothing() -> None:
     assert found == expected
 
 
+class SoonTired(RandomModel):
+    """Like `a` best and `xyz` nearly as well, but that only in the first three places; then a space."""
+
+    likings = torch.tensor([-9, -9, -1, 0, -1.5, -1.1, -1.2, -1.3, -0.9])
+
+    def step(self, tokens: Tensor, consumed: Tensor, cache: Cache, memory: Memory) -> tuple[Tensor, Cache]:
+        tired = (consumed[..., None] >= 3) * torch.tensor([0, 0, 0, 0, 0, 9, 9, 9, 0])
+        after_z = (tokens[..., None] == 7) * torch.tensor([0, 0, 0, 0, 0, 0, 0, 0, 2.0])
+        return self.likings - tired + after_z, super().step(tokens, consumed, cache, memory)[1]
+
+
+def test_a_required_word_written_early_is_not_driven_out_by_hypotheses_that_put_it_off() -> None:
+    world = make_world(tuple("abxyz "))
+    job = replace(make_job(8, 8), required=("xyz",))
+    (found,) = world.search(SoonTired(world.size, 0), [job], SearchOptions(num_beams=3))
+    assert world.text(found[0].tokens) == "xyz aaaa"
+
+
 class Counted(RandomModel):
     """Count the steps taken."""
 
