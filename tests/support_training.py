@@ -1,18 +1,24 @@
 """Random pairs, tiny models and runs of one process for the tests of training."""
 
 import random
+from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import torch
 from accelerate import Accelerator
 
+from copyfit.checkpoint import Checkpoint
 from copyfit.data.batches import ALONE, BatchPlan, BatchSection, Sharding, fit_shape
 from copyfit.data.ragged import Ragged
 from copyfit.data.store import EncodedPairs, Manifest, Store
 from copyfit.models.build import build_model
 from copyfit.models.config import TransformerSection
 from copyfit.models.transformer import Transformer
+from copyfit.text.tokenizer import SourceSection, SourceTokenizer
+from copyfit.text.vocabulary import TargetSection, TargetVocabulary
+from copyfit.text.words import WordList
 from copyfit.training.processes import Processes
 from copyfit.training.recipe import Recipe, TrainingSection
 
@@ -51,10 +57,13 @@ def random_plan(store: Store, *, sharding: Sharding = ALONE, target_tokens: int 
 
 def tiny_model(*, dropout: float = 0.0, seed: int = 7) -> Transformer:
     torch.manual_seed(seed)
-    section = TransformerSection(
+    return build_model(tiny_section(dropout), source_size=SOURCE_SIZE, target_size=TARGET_SIZE)
+
+
+def tiny_section(dropout: float = 0.0) -> TransformerSection:
+    return TransformerSection(
         width=16, heads=2, inner=24, encoder_layers=1, decoder_layers=1, dropout=dropout
     )
-    return build_model(section, source_size=SOURCE_SIZE, target_size=TARGET_SIZE)
 
 
 def one_process() -> Processes:
@@ -66,9 +75,9 @@ def settings(**changes: object) -> TrainingSection:
     return TrainingSection.model_validate(values | changes)
 
 
-NAMES = "anna ben carla dev erik fay gus hana ivo jun kai lea".split()
-DEEDS = "sells buys paints hides finds mends counts".split()
-THINGS = "lamps boats apples hats maps clocks kites".split()
+NAMES = ["anna", "ben", "carla", "dev", "erik", "fay", "gus", "hana", "ivo", "jun", "kai", "lea"]
+DEEDS = ["sells", "buys", "paints", "hides", "finds", "mends", "counts"]
+THINGS = ["lamps", "boats", "apples", "hats", "maps", "clocks", "kites"]
 
 
 def write_pairs(path: Path, pairs: int, *, seed: int) -> None:
@@ -77,7 +86,9 @@ def write_pairs(path: Path, pairs: int, *, seed: int) -> None:
     for day in range(pairs):
         name, deed, thing = draw.choice(NAMES), draw.choice(DEEDS), draw.choice(THINGS)
         ending = f" on day {day}" if draw.random() < 0.5 else ""
-        lines.append(f"On day {day} {name} of the old town {deed} many {thing}.\t{name} {deed} {thing}{ending}")
+        lines.append(
+            f"On day {day} {name} of the old town {deed} many {thing}.\t{name} {deed} {thing}{ending}"
+        )
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
@@ -107,3 +118,20 @@ def small_recipe(folder: Path, **training: object) -> Recipe:
         "validation": {"every": 1000, "decode": 0},
     }
     return Recipe.model_validate(values)
+
+
+@cache
+def checkpoint_of() -> Checkpoint:
+    texts = [f"{name} {deed} {thing}" for name in NAMES for deed in DEEDS for thing in THINGS]
+    return Checkpoint(
+        name="small",
+        model=tiny_section(),
+        unit="char",
+        source=SourceTokenizer.train(texts, SourceSection(kind="bpe", size=300, sample=1000)),
+        target=TargetVocabulary.train(
+            texts, TargetSection(kind="character", size=300, minimum=1, sample=1000)
+        ),
+        words=WordList.from_counts(Counter(" ".join(texts).split())),
+        natural_length=15,
+        longest_source=20,
+    )
