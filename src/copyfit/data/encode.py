@@ -16,8 +16,10 @@ from copyfit.data.store import EncodedPairs, TokenTypes, smallest_unsigned
 from copyfit.text.automaton import FORBIDDEN, CostAutomaton
 from copyfit.text.tokenizer import SourceTokenizer
 from copyfit.text.vocabulary import TargetVocabulary
+from copyfit.text.word_cache import WordCache
 from copyfit.text.words import words
 
+_CACHED_WORDS = 1 << 18
 UNWRITABLE = -1
 """The budget of a target that breaks a rule of its unit."""
 
@@ -58,6 +60,7 @@ class Encoder:
 
     def __init__(self, source: SourceTokenizer, target: TargetVocabulary, rules: Rules) -> None:
         self._source = source
+        self._source_words = WordCache(self._encode_word, room=_CACHED_WORDS)
         self._target = target
         self._rules = rules
         # A text that GSM-7 cannot write travels as UCS-2.
@@ -86,7 +89,7 @@ class Encoder:
         return EncodedBlock(
             pairs,
             _hash(texts),
-            Counter(chain.from_iterable(map(words, texts.targets))),
+            _count_words(texts.targets),
             dropped,
             bad_lines,
         )
@@ -118,17 +121,27 @@ class Encoder:
         for variant in range(1, self._rules.segmentations + 1):
             targets.append(self._resegment(texts.targets, canonical, (self._rules.seed, number, variant)))
         spent = [self._spend(target) for target in targets]
-        limit = self._rules.longest_source
-        # A word has at least a token, so the rest of a long text need not be cut into tokens to be cut off.
-        shortened = (" ".join(source.split(" ", limit)[:limit]) for source in texts.sources)
-        sources = (ids[:limit] for ids in self._source.encode_batch(shortened))
         return EncodedPairs(
-            ragged(sources, self.types.source),
+            self._encode_sources(texts.sources),
             np.array(texts.source_of, np.int64),
             spent[0][1],
             tuple(targets),
             tuple(costs for costs, _ in spent),
         )
+
+    def _encode_sources(self, sources: list[str]) -> Ragged:
+        limit, dtype = self._rules.longest_source, np.dtype(self.types.source)
+        words = self._source_words.__getitem__
+        # A word has at least one token, so that what follows the first `limit` words is cut off anyway.
+        rows = [
+            b"".join(map(words, source.split(" ", limit)[:limit]))[: limit * dtype.itemsize]
+            for source in sources
+        ]
+        lengths = np.fromiter(map(len, rows), np.int64, len(rows)) // dtype.itemsize
+        return Ragged.of(np.frombuffer(b"".join(rows), dtype), lengths)
+
+    def _encode_word(self, word: str) -> bytes:
+        return np.array(self._source.encode(word), self.types.source).tobytes()
 
     def _resegment(self, targets: list[str], canonical: Ragged, seed: tuple[int, ...]) -> Ragged:
         state = int(np.random.SeedSequence(seed).generate_state(1)[0])
@@ -166,6 +179,14 @@ def _hash(texts: _Texts) -> PairHashes:
     return PairHashes(
         np.array(sources, np.uint64), np.array(texts.source_of, np.int64), np.fromiter(pairs, np.uint64)
     )
+
+
+def _count_words(texts: Sequence[str]) -> Counter[str]:
+    counts = Counter[str]()
+    for token, count in Counter(chain.from_iterable(map(str.split, texts))).items():
+        for word in words(token):
+            counts[word] += count
+    return counts
 
 
 def ragged(rows: Iterable[Sequence[int]], dtype: DTypeLike) -> Ragged:

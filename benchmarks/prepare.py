@@ -1,0 +1,97 @@
+"""How fast a million pairs are prepared, and in how much memory; words are as frequent as in English news."""
+
+import json
+import os
+import resource
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+import numpy as np
+
+from copyfit.data.prepare import DataSection, prepare_with, train_tokenizers
+from copyfit.data.workers import cores
+from copyfit.text.tokenizer import SourceSection
+from copyfit.text.vocabulary import TargetSection
+
+PAIRS = 1_000_000
+VOCABULARY = 200_000
+SOURCE_WORDS, OWN_WORDS, SHARED_WORDS = 64, 5, 5
+"""A source of about 400 characters; a target of about 60, half of its words the source's."""
+CHUNK = 20_000
+SYLLABLES = [
+    onset + vowel + coda
+    for onset in ("", *"bdfghklmnprstvw", "ch", "st", "th")
+    for vowel in ("a", "e", "i", "o", "u", "ea")
+    for coda in ("", "n", "r", "s", "t")
+]
+
+
+def main(pairs: int = PAIRS) -> None:
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        started = perf_counter()
+        write_pairs(folder / "pairs.tsv", pairs)
+        invented = perf_counter()
+        section = DataSection(train=(str(folder / "pairs.tsv"),))
+        source, target = SourceSection.model_validate({}), TargetSection.model_validate({"kind": "subword"})
+        tokenizers = train_tokenizers(section, source, target)
+        trained = perf_counter()
+        prepared = prepare_with(section, tokenizers, folder / "prepared")
+        finished = perf_counter()
+        manifest = prepared.train.manifest
+        report = {
+            "pairs": pairs,
+            "kept": manifest.pairs,
+            "workers": cores(),
+            "load_before": os.getloadavg()[2],
+            "source_tokens_a_pair": manifest.source_tokens / manifest.pairs,
+            "target_tokens_a_pair": manifest.target_tokens / manifest.pairs,
+            "inventing_seconds": invented - started,
+            "tokenizer_training_seconds": trained - invented,
+            "pairs_per_second": pairs / (finished - trained),
+            "peak_memory_mib": peak_memory(),
+        }
+    print(json.dumps(report))
+
+
+def peak_memory() -> float:
+    """Add this process's peak and, for each worker, that of the largest child: never less than the truth."""
+    own, largest = (
+        resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
+    return (own + cores() * largest) / 1024
+
+
+def write_pairs(path: Path, pairs: int) -> None:
+    draw = np.random.default_rng(1)
+    words = invented_words(draw)
+    weights = (np.arange(len(words)) + 2.7) ** -1.07
+    edges = np.cumsum(weights / weights.sum())[:-1]
+    with path.open("w", encoding="utf-8") as stream:
+        for start in range(0, pairs, CHUNK):
+            shape = min(CHUNK, pairs - start), SOURCE_WORDS + OWN_WORDS
+            for row in np.searchsorted(edges, draw.random(shape)).tolist():
+                text = [words[word] for word in row]
+                target = " ".join(text[SOURCE_WORDS - SHARED_WORDS :])
+                stream.write(f"{sentence(text[:SOURCE_WORDS])}\t{target}\n")
+
+
+def invented_words(draw: np.random.Generator) -> list[str]:
+    """Invent different words, the more frequent the shorter."""
+    spellings = draw.integers(len(SYLLABLES), size=(2 * VOCABULARY, 3)).tolist()
+    invented = (
+        "".join(SYLLABLES[part] for part in parts[: 1 + (rank > 200) + (rank > 10_000)])
+        for rank, parts in enumerate(spellings)
+    )
+    return list(dict.fromkeys(invented))[:VOCABULARY]
+
+
+def sentence(words: list[str]) -> str:
+    """Set a comma or a full stop behind about every eighth word."""
+    marked = [f"{word}{',.'[len(word) % 2]}" if place % 8 == 7 else word for place, word in enumerate(words)]
+    return " ".join(marked).capitalize().rstrip(",.") + "."
+
+
+if __name__ == "__main__":
+    main()
