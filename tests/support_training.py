@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from accelerate import Accelerator
+from torch import Tensor, nn
 
 from copyfit.checkpoint import Checkpoint
 from copyfit.data.batches import ALONE, BatchPlan, BatchSection, Sharding, fit_shape
@@ -15,10 +16,12 @@ from copyfit.data.ragged import Ragged
 from copyfit.data.store import EncodedPairs, Manifest, Store
 from copyfit.models.build import build_model
 from copyfit.models.config import TransformerSection
+from copyfit.models.contract import Batch
 from copyfit.models.transformer import Transformer
 from copyfit.text.tokenizer import SourceSection, SourceTokenizer
 from copyfit.text.vocabulary import TargetSection, TargetVocabulary
 from copyfit.text.words import WordList
+from copyfit.training.feeding import Share
 from copyfit.training.processes import Processes
 from copyfit.training.recipe import Recipe, TrainingSection
 
@@ -135,3 +138,33 @@ def checkpoint_of() -> Checkpoint:
         natural_length=15,
         longest_source=20,
     )
+
+
+POISON = SOURCE_SIZE - 1
+"""The source token that spoils the logits of a poisoned model."""
+
+
+class Poisoned(nn.Module):
+    """Be a model whose loss is no number for batches with one token."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.inner = model
+
+    def forward(self, batch: Batch) -> Tensor:
+        logits: Tensor = self.inner(batch)
+        return logits.masked_fill((batch.source == POISON).any(), torch.nan)
+
+
+def poison(share: Share) -> Share:
+    """Put the spoiling token into the last batch of a step."""
+    *others, last = share.batches
+    return share._replace(
+        batches=(*others, last._replace(source=last.source.masked_fill(last.source > 0, POISON)))
+    )
+
+
+def cure(share: Share) -> Share:
+    """Leave the spoiling token out of all batches of a step."""
+    cured = (batch._replace(source=batch.source.clamp(max=POISON - 1)) for batch in share.batches)
+    return share._replace(batches=tuple(cured))
