@@ -30,7 +30,7 @@ SECTION = TransformerSection(width=16, heads=2, inner=32, encoder_layers=1, deco
 
 
 def tiny_checkpoint(
-    kind: str = "subword", *, unit: str = "char", texts: tuple[str, ...] = TEXTS, longest_source: int = 60
+    kind: str = "subword", *, unit: str = "char", texts: tuple[str, ...] = TEXTS, longest_source: int = 150
 ) -> Checkpoint:
     target = TargetSection.model_validate({"kind": kind, "size": 400, "minimum": 1})
     return Checkpoint(

@@ -50,7 +50,7 @@ def test_a_checkpoint_is_read_as_it_was_saved(folder: Path) -> None:
     checkpoint, weights = read_all(folder)
     assert checkpoint.name == "tiny"
     assert checkpoint.model == CHECKPOINT.model
-    assert (checkpoint.unit, checkpoint.natural_length, checkpoint.longest_source) == ("char", 24, 60)
+    assert (checkpoint.unit, checkpoint.natural_length, checkpoint.longest_source) == ("char", 24, 150)
     assert checkpoint.facts == {"Training pairs": 8, "Note": "made up"}
     assert list(checkpoint.words) == list(CHECKPOINT.words)
     assert checkpoint.target.pieces == CHECKPOINT.target.pieces

@@ -1,0 +1,207 @@
+"""The central promise: no headline breaks its mode or claims a fit it does not have."""
+
+import random
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from copyfit.checkpoint import Checkpoint, save_checkpoint
+from copyfit.models.build import build_model
+from copyfit.models.config import TransformerSection
+from copyfit.text.tokenizer import SourceSection, SourceTokenizer
+from copyfit.text.units import UNITS
+from copyfit.text.vocabulary import TargetSection, TargetVocabulary
+from copyfit.text.words import WordList
+from copyfit.writing.headline import Headline, Result
+from copyfit.writing.requests import Wish
+from copyfit.writing.writer import Effort, Order, Writer
+from support_text import ORACLES, RAW_TEXTS, SOLID_ZOO, gsm_septets
+
+ALPHABETS = ("etaoinsrhldETA'-.,7", "日本語の見出しー", "абвгдеё—", *(["".join(SOLID_ZOO)] * 3))
+CASES = 80
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+class Case(NamedTuple):
+    text: str
+    unit: str
+    mode: str
+    budget: int
+    minimum: int
+
+    def in_words(self) -> "Case":
+        return self._replace(budget=-(-self.budget // WORD), minimum=-(-self.minimum // WORD))
+
+    @property
+    def wish(self) -> Wish:
+        minimum = min(self.minimum, self.budget) if self.mode == "range" else None
+        return Wish(length=self.budget, minimum=minimum, unit=self.unit, mode=self.mode)
+
+    @property
+    def fitting(self) -> range:
+        least = {"exact": self.budget, "free": self.budget, "max": 1, "range": min(self.minimum, self.budget)}
+        return range(least[self.mode], self.budget + 1)
+
+
+class World(NamedTuple):
+    writer: Writer
+    atoms: tuple[str, ...]
+    """The clusters that the model can write, without the space."""
+
+    def can_write(self, unit: str, lengths: range) -> bool:
+        """Tell whether some length is a sum of the costs of clusters; a space could only add more sums."""
+        if unit == "word":
+            return True
+        atoms = [atom for atom in self.atoms if unit != "gsm7" or gsm_septets(atom)]
+        costs = {ORACLES[unit](atom) for atom in atoms}
+        sums = {0}
+        for total in range(1, lengths.stop):
+            if any(total - cost in sums for cost in costs):
+                sums.add(total)
+        return any(length in sums for length in lengths)
+
+
+def made_up_texts(draw: random.Random) -> list[str]:
+    clusters = [*SOLID_ZOO] if draw.random() < 0.5 else [*draw.choice(ALPHABETS)]
+    clusters = [unicodedata.normalize("NFC", cluster) for cluster in clusters]
+    alphabet = draw.sample(clusters, min(len(clusters), draw.randint(2, 30)))
+    words = ["".join(draw.choices(alphabet, k=draw.randint(1, 6))) for _ in range(20)]
+    return [" ".join(draw.choices(words, k=draw.randint(1, 8))) for _ in range(30)]
+
+
+@lru_cache(maxsize=8)
+def make_world(seed: int) -> World:
+    draw = random.Random(seed)
+    texts = made_up_texts(draw)
+    kind = draw.choice(["character", "subword"])
+    section = TransformerSection(
+        positions=draw.choice(["pe", "ldpe", "ldpe+pe", "lrpe", "lrpe+pe", "pre"]),
+        width=8,
+        heads=2,
+        inner=8,
+        encoder_layers=1,
+        decoder_layers=1,
+        dropout=0,
+    )
+    checkpoint = Checkpoint(
+        name=f"world {seed}",
+        model=section,
+        unit=draw.choice(UNITS),
+        source=SourceTokenizer.train(texts, SourceSection.model_validate({"size": 300})),
+        target=TargetVocabulary.train(
+            texts, TargetSection.model_validate({"kind": kind, "size": 200, "minimum": 1})
+        ),
+        words=WordList(texts[0].split()),
+        natural_length=draw.randint(1, 40),
+        longest_source=draw.randint(1, 20),
+    )
+    atoms = tuple(
+        piece for piece in checkpoint.target.pieces if ORACLES["grapheme"](piece) == 1 and piece != " "
+    )
+    return World(open_writer(checkpoint, seed, strength=draw.choice([1, 5, 20])), atoms)
+
+
+def open_writer(checkpoint: Checkpoint, seed: int, *, strength: float) -> Writer:
+    with torch.random.fork_rng(devices=[]), TemporaryDirectory() as folder:
+        torch.manual_seed(seed)
+        sizes = {"source_size": checkpoint.source.size, "target_size": checkpoint.target.size}
+        model = build_model(checkpoint.model, **sizes)
+        weights = {
+            name: np.float32(strength) * weight.detach().numpy() for name, weight in model.named_parameters()
+        }
+        save_checkpoint(Path(folder) / "model", checkpoint, weights)
+        return Writer(Path(folder) / "model", device="cpu")
+
+
+def check(case: Case, result: Result, world: World) -> None:
+    if not "".join(case.text.split()):
+        assert result.error is not None
+        return
+    assert result.error is None
+    assert result.headlines
+    texts = [headline.text for headline in result.headlines]
+    assert len(set(texts)) == len(texts)
+    for headline in result.headlines:
+        check_headline(case, headline, world)
+
+
+def check_headline(case: Case, headline: Headline, world: World) -> None:
+    text = headline.text
+    assert text == " ".join(unicodedata.normalize("NFC", text).split())
+    true_length = ORACLES[case.unit](text)
+    assert (headline.length, headline.unit) == (true_length, case.unit)
+    assert headline.fits == (true_length in case.fitting)
+    if case.mode == "free":
+        assert true_length <= 4 * case.budget
+    else:
+        assert true_length <= case.budget
+        assert headline.fits or not world.can_write(case.unit, case.fitting)
+
+
+SCALES = (8, 24, 24, 24, 24, 24, 24, 60, 60, 300)
+"""How long the headlines of a batch are at most: all long ones together, since the longest sets the pace."""
+WORD = 12
+"""Of how many characters a word stands for in a batch: a model without sense writes long ones."""
+
+
+@st.composite
+def batches(draw: st.DrawFn) -> list[Case]:
+    texts = draw(st.lists(RAW_TEXTS, min_size=1, max_size=6))
+    # Few units at a time: those of one unit are searched together.
+    units = draw(st.lists(st.sampled_from(UNITS), min_size=1, max_size=2))
+    budgets = st.integers(1, draw(st.sampled_from(SCALES)))
+    cases = st.builds(
+        Case,
+        st.sampled_from(texts),
+        st.sampled_from(units),
+        st.sampled_from(["exact", "exact", "max", "range", "free"]),
+        budgets,
+        budgets,
+    )
+    drawn = draw(st.lists(cases, min_size=CASES, max_size=CASES))
+    return [case.in_words() if case.unit == "word" else case for case in drawn]
+
+
+WORLDS = st.integers(0, 10_000)
+EFFORTS = st.builds(Effort, num_beams=st.integers(1, 3), count=st.integers(1, 3), batch_size=st.just(64))
+LAX: dict[str, Any] = {"deadline": None, "suppress_health_check": list(HealthCheck)}
+
+
+def check_batch(seed: int, cases: list[Case], effort: Effort) -> None:
+    world = make_world(seed)
+    orders = [Order(case.text, case.wish) for case in cases]
+    for case, result in zip(cases, world.writer.fulfil(orders, effort), strict=True):
+        check(case, result, world)
+
+
+@given(WORLDS, batches(), EFFORTS)
+@settings(max_examples=2, **LAX)
+def test_no_headline_breaks_its_mode_or_claims_a_fit_it_does_not_have(
+    seed: int, cases: list[Case], effort: Effort
+) -> None:
+    check_batch(seed, cases, effort)
+
+
+@pytest.mark.long
+@given(WORLDS, batches(), EFFORTS)
+@settings(max_examples=130, **LAX)
+def test_no_headline_of_ten_thousand_breaks_its_mode_or_claims_a_fit_it_does_not_have(
+    seed: int, cases: list[Case], effort: Effort
+) -> None:
+    check_batch(seed, cases, effort)
