@@ -59,4 +59,4 @@ class Ledger:
 
     def load(self, state: dict[str, Tensor]) -> None:
         """Take up sums that were saved."""
-        self.sums, self.skips = (state[name].to(self.sums.device) for name in ("sums", "skips"))
+        self.sums, self.skips = (state[name].to(self.sums.device, copy=True) for name in ("sums", "skips"))

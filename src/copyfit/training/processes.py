@@ -97,10 +97,7 @@ class Processes:
 
 def start_processes(device: str | None, tracking: Sequence[str], output: Path) -> Processes:
     """Meet the other processes, if torchrun started some, and take a device: a GPU where there is one."""
-    if device not in {None, "cpu", "cuda"}:
-        raise ConfigError(f"the device to train on must be cpu or cuda, given {device!r}")
-    if device == "cuda" and not torch.cuda.is_available():
-        raise ConfigError("training on cuda needs an NVIDIA GPU that PyTorch can use, there is none: use cpu")
+    _check_device(device)
     _check_tracking(tracking)
     accelerator = Accelerator(
         cpu=device == "cpu" or not torch.cuda.is_available(),
@@ -113,6 +110,20 @@ def start_processes(device: str | None, tracking: Sequence[str], output: Path) -
         ],
     )
     return Processes(accelerator)
+
+
+def _check_device(device: str | None) -> None:
+    if device in {None, "cpu"}:
+        return
+    kind, _, number = str(device).partition(":")
+    if kind != "cuda" or not (number or "0").isdecimal():
+        raise ConfigError(f"the device to train on must be cpu, cuda or cuda:N, given {device!r}")
+    if int(number or "0") >= torch.cuda.device_count():
+        raise ConfigError(
+            f"training on {device} needs a GPU that PyTorch can use, there is none such: use cpu"
+        )
+    if number:
+        torch.cuda.set_device(int(number))
 
 
 def _check_tracking(names: Sequence[str]) -> None:

@@ -50,7 +50,8 @@ def untouched() -> Iterator[None]:
 
 def start(*seeds: int) -> None:
     """Start all states from some numbers."""
-    mixed = np.random.SeedSequence(seeds).generate_state(1)[0]
+    # With their number, since seeds are told apart only up to zeros at their end.
+    mixed = np.random.SeedSequence((len(seeds), *seeds)).generate_state(1)[0]
     random.seed(int(mixed))
     np.random.seed(mixed)
     torch.manual_seed(int(mixed))
