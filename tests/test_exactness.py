@@ -154,7 +154,7 @@ def check_headline(case: Case, headline: Headline, world: World) -> None:
         assert headline.fits or not world.can_write(case.unit, case.fitting)
 
 
-SCALES = (8, 24, 24, 24, 24, 24, 24, 60, 60, 300)
+SCALES = (8, 8, 16, 16, 24, 24, 24, 24, 24, 40, 60, 300)
 """How long the headlines of a batch are at most: all long ones together, since the longest sets the pace."""
 WORD = 12
 """Of how many characters a word stands for in a batch: a model without sense writes long ones."""

@@ -1,12 +1,10 @@
 """Texts from a file or standard input."""
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from copyfit.data.corpus import open_text
 from copyfit.errors import DataError
-from copyfit.writing.rows import STREAM, text_rows
+from copyfit.writing.rows import STREAM, open_input, text_rows
 
 
 def read_texts(path: Path, *, lines: bool) -> Iterator[str]:
@@ -21,11 +19,8 @@ def read_texts(path: Path, *, lines: bool) -> Iterator[str]:
 
 
 def _whole(path: Path) -> str:
-    if path == STREAM:
-        content = sys.stdin.buffer.read()
-    else:
-        with open_text(path) as stream:
-            content = stream.buffer.read()
+    with open_input(path) as stream:
+        content = stream.read()
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as problem:

@@ -1,16 +1,17 @@
 """Read rows from a file: JSON lines, CSV, TSV, Parquet or a text a line, plain or compressed."""
 
 import csv
+import io
 import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TextIO
+from typing import Any, BinaryIO, NamedTuple
 
-from copyfit.data.corpus import open_text
+from copyfit.data.corpus import open_bytes
 from copyfit.errors import DataError
 
 STREAM = Path("-")
@@ -45,13 +46,9 @@ def read_rows(path: Path) -> Iterator[Row]:
     return READERS[form_of(path)](path)
 
 
-@contextmanager
-def _text(path: Path) -> Iterator[TextIO]:
-    if path == STREAM:
-        yield sys.stdin
-    else:
-        with open_text(path) as stream:
-            yield stream
+def open_input(path: Path) -> AbstractContextManager[BinaryIO]:
+    """Open a plain or compressed file, or lend standard input."""
+    return nullcontext(sys.stdin.buffer) if path == STREAM else open_bytes(path)
 
 
 def _lines(stream: BinaryIO) -> Iterator[str | None]:
@@ -66,8 +63,8 @@ def _lines(stream: BinaryIO) -> Iterator[str | None]:
 
 
 def _read_lines(path: Path) -> Iterator[str | None]:
-    with _text(path) as stream:
-        yield from _lines(stream.buffer)
+    with open_input(path) as stream:
+        yield from _lines(stream)
 
 
 def _json_rows(path: Path) -> Iterator[Row]:
@@ -101,7 +98,7 @@ def _tsv_rows(path: Path) -> Iterator[Row]:
 
 def _csv_rows(path: Path) -> Iterator[Row]:
     csv.field_size_limit(LONGEST_FIELD)
-    with _text(path) as stream:
+    with io.TextIOWrapper(open_bytes(path), "utf-8-sig", "surrogateescape", newline="") as stream:
         reader = csv.reader(stream)
         header = next(reader, [])
         _check_header(path, header)

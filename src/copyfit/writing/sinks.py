@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol, Self, cast
 
-from copyfit.data.corpus import open_text
+from copyfit.data.corpus import open_bytes
 from copyfit.errors import DataError
 from copyfit.writing.rows import STREAM, SURROGATES, form_of
 
@@ -78,8 +78,8 @@ def _whole_records(path: Path, form: str) -> Iterator[bytes]:
 
 def _readable_lines(path: Path) -> Iterator[bytes]:
     try:
-        with open_text(path) as stream:
-            yield from stream.buffer
+        with open_bytes(path) as stream:
+            yield from stream
     except DataError:
         # The end of a compressed file is missing when its writer was stopped.
         return

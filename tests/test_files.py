@@ -1,0 +1,406 @@
+import csv
+import gzip
+import io
+import json
+import lzma
+import tracemalloc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pytest
+import torch
+import zstandard
+from pyarrow import parquet
+
+from copyfit.checkpoint import save_checkpoint
+from copyfit.errors import DataError
+from copyfit.writing.files import FileJob, Tally, check_job, write_file
+from copyfit.writing.requests import Wish
+from copyfit.writing.rows import read_rows as read_input
+from copyfit.writing.sinks import open_sink
+from copyfit.writing.writer import Effort, Writer
+from support_writing import TEXTS, random_weights, save_tiny, tiny_checkpoint
+
+EFFORT = Effort(num_beams=1, batch_size=2)
+ADDED = {"headline", "headline_length", "fits", "truncated", "error"}
+Rows = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def writer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Writer]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield Writer(save_tiny(tmp_path_factory.mktemp("models") / "tiny"), device="cpu")
+    torch.set_num_threads(before)
+
+
+def write_text(path: Path, text: str) -> None:
+    opened: dict[str, Callable[[bytes], bytes]] = {
+        ".gz": gzip.compress,
+        ".xz": lzma.compress,
+        ".zst": zstandard.ZstdCompressor().compress,
+    }
+    path.write_bytes(opened.get(path.suffix, bytes)(text.encode("utf-8", "surrogateescape")))
+
+
+def read_text(path: Path) -> str:
+    content = path.read_bytes()
+    if path.suffix == ".zst":
+        return zstandard.ZstdDecompressor().stream_reader(content, read_across_frames=True).read().decode()
+    return {".gz": gzip.decompress, ".xz": lzma.decompress}.get(path.suffix, bytes)(content).decode()
+
+
+def write_rows(path: Path, rows: Rows) -> None:
+    if ".jsonl" in path.name:
+        write_text(path, "".join(json.dumps(row) + "\n" for row in rows))
+    elif ".csv" in path.name:
+        text = io.StringIO()
+        table = csv.DictWriter(text, list(rows[0]))
+        table.writeheader()
+        table.writerows(rows)
+        write_text(path, text.getvalue())
+    elif ".tsv" in path.name:
+        lines = [list(rows[0]), *(row.values() for row in rows)]
+        write_text(path, "".join("\t".join(map(str, line)) + "\n" for line in lines))
+    elif ".parquet" in path.name:
+        parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+    else:
+        write_text(path, "".join(row["text"] + "\n" for row in rows))
+
+
+def read_rows(path: Path) -> Rows:
+    if ".jsonl" in path.name:
+        return [json.loads(line) for line in read_text(path).splitlines()]
+    if ".csv" in path.name:
+        return list(csv.DictReader(io.StringIO(read_text(path))))
+    if ".tsv" in path.name:
+        header, *lines = [line.split("\t") for line in read_text(path).split("\n")[:-1]]
+        return [dict(zip(header, line, strict=True)) for line in lines]
+    if ".parquet" in path.name:
+        rows: Rows = parquet.read_table(path).to_pylist()
+        return rows
+    return [{"headline": line} for line in read_text(path).split("\n")[:-1]]
+
+
+def run(writer: Writer, source: Path, target: Path, *wishes: Wish, **job: Any) -> Tally:
+    return write_file(writer, FileJob(source, target, wishes or (Wish(9),), **job), EFFORT)
+
+
+def plain(rows: Rows) -> list[tuple[str, str]]:
+    return [(str(row["id"]), row["headline"]) for row in rows]
+
+
+FORMS = ("a.jsonl", "a.csv", "a.tsv", "a.parquet", "a.jsonl.gz", "a.csv.xz", "a.tsv.zst")
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_can_be_read_and_written_with_its_columns_and_order_kept(
+    writer: Writer, tmp_path: Path, name: str
+) -> None:
+    rows: Rows = [{"id": number, "text": text, "note": 'a "b", c'} for number, text in enumerate(TEXTS[:5])]
+    (tmp_path / "out").mkdir()
+    write_rows(tmp_path / name, rows)
+    tally = run(writer, tmp_path / name, tmp_path / "out" / name)
+    assert tally == Tally(rows=5, failed=0, unfit=0)
+    written = read_rows(tmp_path / "out" / name)
+    assert [set(row) for row in written] == [{"id", "text", "note"} | ADDED] * 5
+    assert [row["note"] for row in written] == ['a "b", c'] * 5
+    assert [row["text"] for row in written] == list(TEXTS[:5])
+    expected = writer(list(TEXTS[:5]), length=9, num_beams=1)
+    assert plain(written) == [(str(number), text) for number, text in enumerate(expected)]
+    assert {str(row["headline_length"]) for row in written} == {"9"}
+    assert {str(row["fits"]).lower() for row in written} == {"true"}
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.parquet", "out.jsonl.zst", "out.tsv"])
+def test_forms_can_be_mixed(writer: Writer, tmp_path: Path, name: str) -> None:
+    write_rows(
+        tmp_path / "in.jsonl", [{"id": 1, "text": TEXTS[0]}, {"id": 2, "text": TEXTS[1], "more": None}]
+    )
+    run(writer, tmp_path / "in.jsonl", tmp_path / name)
+    first, second = read_rows(tmp_path / name)
+    assert set(second) >= {"id", "text", "more"} | ADDED
+    assert first["headline"] == writer(TEXTS[0], length=9, num_beams=1)
+
+
+def test_a_text_file_gives_a_headline_a_line_with_gaps_for_failed_ones(
+    writer: Writer, tmp_path: Path
+) -> None:
+    write_text(tmp_path / "in.txt", f"{TEXTS[0]}\r\n\n\udcff\n{TEXTS[1]}")
+    tally = run(writer, tmp_path / "in.txt", tmp_path / "out.txt")
+    first, second = writer(list(TEXTS[:2]), length=9, num_beams=1)
+    assert read_text(tmp_path / "out.txt") == f"{first}\n\n\n{second}\n"
+    assert tally == Tally(rows=4, failed=2, unfit=0)
+
+
+def test_rows_bring_their_own_budgets(writer: Writer, tmp_path: Path) -> None:
+    own: Rows = [
+        {},
+        {"length": 12},
+        {"length": "12", "min": 10.0},
+        {"length": 6, "unit": "cell", "mode": "max"},
+        {"preset": "google-ads-path"},
+        {"length": None, "unit": "", "preset": None},
+    ]
+    write_rows(tmp_path / "in.jsonl", [{"text": TEXTS[0], **row} for row in own])
+    run(writer, tmp_path / "in.jsonl", tmp_path / "out.jsonl")
+    lengths = [row["headline_length"] for row in read_rows(tmp_path / "out.jsonl")]
+    assert lengths[:2] == [9, 12]
+    assert 10 <= lengths[2] <= 12
+    assert lengths[3] <= 6
+    assert lengths[4] <= 15
+    assert lengths[5] == 9
+
+
+def test_a_row_may_keep_a_flag_and_change_another(writer: Writer, tmp_path: Path) -> None:
+    write_rows(tmp_path / "in.jsonl", [{"text": TEXTS[0], "length": 11}, {"text": TEXTS[0], "unit": "byte"}])
+    run(writer, tmp_path / "in.jsonl", tmp_path / "out.jsonl", Wish(9, mode="max"), Wish(8, mode="max"))
+    rows = read_rows(tmp_path / "out.jsonl")
+    # The row's own length takes the place of both.
+    assert len(rows) == 3
+    assert all(row["fits"] for row in rows)
+
+
+def test_columns_have_the_names_that_are_asked_for(writer: Writer, tmp_path: Path) -> None:
+    write_rows(tmp_path / "in.csv", [{"body": TEXTS[0], "limit": 7, "length": 400}])
+    run(writer, tmp_path / "in.csv", tmp_path / "out.csv", text_column="body", length_column="limit")
+    (row,) = read_rows(tmp_path / "out.csv")
+    assert (row["headline_length"], row["limit"], row["length"]) == ("7", "7", "400")
+
+
+def test_several_lengths_give_several_rows(writer: Writer, tmp_path: Path) -> None:
+    write_rows(tmp_path / "in.jsonl", [{"id": number, "text": TEXTS[number]} for number in range(2)])
+    run(writer, tmp_path / "in.jsonl", tmp_path / "out.jsonl", Wish(7), Wish(9))
+    rows = read_rows(tmp_path / "out.jsonl")
+    assert [(row["id"], row["headline_length"]) for row in rows] == [(0, 7), (0, 9), (1, 7), (1, 9)]
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.csv", "out.tsv", "out.parquet"])
+def test_several_candidates_are_a_list(writer: Writer, tmp_path: Path, name: str) -> None:
+    write_rows(tmp_path / "in.jsonl", [{"text": TEXTS[0]}])
+    job = FileJob(tmp_path / "in.jsonl", tmp_path / name, (Wish(9),))
+    write_file(writer, job, Effort(num_beams=1, count=3))
+    (row,) = read_rows(tmp_path / name)
+    listed = row["headlines"]
+    headlines = json.loads(listed) if isinstance(listed, str) else listed
+    assert len(set(headlines)) == 3
+    assert headlines[0] == row["headline"]
+
+
+BAD_JSON = (
+    ('{"text": ""}', "the text must not be empty"),
+    ("{", "line 2 must be JSON"),
+    ("[1]", "line 2 must be a JSON object"),
+    ("[" * 100_000, "line 2 must be JSON"),
+    ("", "line 2 must be JSON"),
+    ("\udcff", "line 2 must be UTF-8"),
+    ('{"body": "x"}', "the row must have a column 'text'"),
+    ('{"text": 7}', "a text must be a string, given int"),
+    ('{"text": null}', "a text must be a string, given NoneType"),
+    ('{"text": "x", "length": 0}', "length must be from 1 to 10000, given 0"),
+    ('{"text": "x", "length": "ten"}', "length must be a whole number from 1 to 10000, given 'ten'"),
+    ('{"text": "x", "length": 9.5}', "given 9.5"),
+    ('{"text": "x", "length": [9]}', "column 'length' must hold plain values, given [9]"),
+    ('{"text": "x", "unit": "pixel"}', "the unit must be one of"),
+    ('{"text": "x", "unit": 7}', "unit must be a name, given 7"),
+    ('{"text": "x", "mode": "any"}', "mode must be one of"),
+    ('{"text": "x", "preset": "any"}', "any"),
+    ('{"text": "x", "min": 20}', "min must not be above max, given 20 and 9"),
+)
+
+
+@pytest.mark.parametrize(("line", "message"), BAD_JSON)
+def test_a_bad_row_fails_alone_and_says_why(writer: Writer, tmp_path: Path, line: str, message: str) -> None:
+    good = json.dumps({"text": TEXTS[0], "id": 1})
+    write_text(tmp_path / "in.jsonl", f"{good}\n{line}\n{good}\n")
+    assert run(writer, tmp_path / "in.jsonl", tmp_path / "out.jsonl") == Tally(rows=3, failed=1)
+    first, bad, last = read_rows(tmp_path / "out.jsonl")
+    assert message in bad["error"]
+    assert (bad["headline"], bad["headline_length"], bad["fits"]) == (None, None, None)
+    assert first == last
+    assert first["error"] is None
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv"])
+def test_a_bad_line_of_a_table_fails_alone(writer: Writer, tmp_path: Path, form: str) -> None:
+    gap = {"csv": ",", "tsv": "\t"}[form]
+    lines = [["id", "text"], ["1", TEXTS[6]], ["2"], ["3", "a", "b"], ["4", "\udcff"], ["5", TEXTS[6]]]
+    write_text(tmp_path / f"in.{form}", "".join(f"{gap.join(line)}\n" for line in lines))
+    assert run(writer, tmp_path / f"in.{form}", tmp_path / f"out.{form}") == Tally(rows=5, failed=3)
+    rows = read_rows(tmp_path / f"out.{form}")
+    assert [row["id"] for row in rows if row["headline"]] == ["1", "5"]
+    errors = [row["error"] for row in rows]
+    assert "line 3 must have 2 columns, it has 1" in errors[1]
+    assert "line 4 must have 2 columns, it has 3" in errors[2]
+    assert "line 5 must" in errors[3]
+
+
+def test_a_field_of_a_table_may_be_long_and_have_line_ends(writer: Writer, tmp_path: Path) -> None:
+    write_rows(tmp_path / "in.csv", [{"text": "A storm\n" * 30_000}, {"text": TEXTS[0]}])
+    assert run(writer, tmp_path / "in.csv", tmp_path / "out.csv").failed == 0
+    first, second = read_rows(tmp_path / "out.csv")
+    assert (first["truncated"], second["truncated"]) == ("true", "false")
+
+
+def test_tabs_and_line_ends_from_json_do_not_break_a_table(writer: Writer, tmp_path: Path) -> None:
+    write_rows(tmp_path / "in.jsonl", [{"text": "A storm\tshuts\nschools", "x": {"a": [1, None, True]}}])
+    run(writer, tmp_path / "in.jsonl", tmp_path / "out.tsv")
+    (row,) = read_rows(tmp_path / "out.tsv")
+    assert row["text"] == "A storm shuts schools"
+    assert json.loads(row["x"]) == {"a": [1, None, True]}
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.csv", "out.parquet"])
+def test_half_of_a_surrogate_pair_survives_or_is_replaced(writer: Writer, tmp_path: Path, name: str) -> None:
+    write_text(tmp_path / "in.jsonl", '{"text": "A \\ud800 storm"}\n')
+    assert run(writer, tmp_path / "in.jsonl", tmp_path / name).failed == 0
+    (row,) = read_rows(tmp_path / name)
+    assert row["text"] == {"out.jsonl": "A \ud800 storm"}.get(name, "A \ufffd storm")
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(writer: Writer, tmp_path: Path) -> None:
+    for name, text in (
+        ("in.csv", "text\nA storm\n"),
+        ("in.tsv", "text\nA storm\n"),
+        ("in.jsonl", '{"text": "x"}'),
+    ):
+        write_text(tmp_path / name, "\ufeff" + text)
+        assert run(writer, tmp_path / name, tmp_path / "out.jsonl").failed == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["out.jsonl", "out.csv", "out.tsv", "out.txt", "out.jsonl.gz", "out.csv.zst", "out.tsv.xz"]
+)
+def test_a_stopped_run_goes_on_where_it_stopped(writer: Writer, tmp_path: Path, name: str) -> None:
+    rows: Rows = [
+        {"id": number, "text": text, "note": 'two\nlines "'} for number, text in enumerate(TEXTS[:5])
+    ]
+    write_rows(tmp_path / "in.jsonl", rows)
+    target = tmp_path / name
+    run(writer, tmp_path / "in.jsonl", target, Wish(4), Wish(3))
+    whole, text = target.read_bytes(), read_text(target)
+    cuts = [0, 1, *range(20, len(whole), max(len(whole) // 5, 1)), len(whole) - 1, len(whole)]
+    for cut in cuts:
+        target.write_bytes(whole[:cut])
+        tally = run(writer, tmp_path / "in.jsonl", target, Wish(4), Wish(3), resume=True)
+        assert read_text(target) == text, cut
+        assert (tally.rows == 0) >= (cut == len(whole))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", name]
+
+
+def test_resuming_what_was_never_begun_begins(writer: Writer, tmp_path: Path) -> None:
+    write_rows(tmp_path / "in.jsonl", [{"text": TEXTS[0]}])
+    assert run(writer, tmp_path / "in.jsonl", tmp_path / "out.jsonl", resume=True).rows == 1
+
+
+def test_resuming_does_not_write_what_was_written_again(writer: Writer, tmp_path: Path) -> None:
+    write_rows(tmp_path / "in.jsonl", [{"text": text} for text in TEXTS[:3]])
+    write_text(tmp_path / "out.jsonl", '{"headline": "by hand"}\n{"headl')
+    assert run(writer, tmp_path / "in.jsonl", tmp_path / "out.jsonl", resume=True).rows == 2
+    assert read_rows(tmp_path / "out.jsonl")[0] == {"headline": "by hand"}
+
+
+def test_what_is_written_is_on_disk_after_every_chunk(tmp_path: Path) -> None:
+    with open_sink(tmp_path / "out.jsonl") as sink:
+        sink.write([{"headline": "one"}])
+        assert read_rows(tmp_path / "out.jsonl") == [{"headline": "one"}]
+
+
+@pytest.mark.parametrize("name", ["in.jsonl", "in.csv", "in.tsv", "in.txt", "in.jsonl.gz"])
+def test_a_long_file_is_never_in_memory_as_a_whole(tmp_path: Path, name: str) -> None:
+    write_rows(tmp_path / name, [{"text": f"{number} " + "A storm " * 500} for number in range(5_000)])
+    tracemalloc.start()
+    count = sum(1 for _ in read_input(tmp_path / name))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert count == 5_000
+    assert peak < 6_000_000
+
+
+def refused(writer: Writer, job: FileJob) -> str:
+    with pytest.raises(DataError) as caught:
+        write_file(writer, job, EFFORT)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def job(source: Path, target: Path, **more: Any) -> FileJob:
+    return FileJob(source, target, (Wish(9),), **more)
+
+
+def test_files_that_cannot_be_used_are_named(writer: Writer, tmp_path: Path) -> None:
+    good, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    write_rows(good, [{"text": TEXTS[0]}])
+    (tmp_path / "folder.csv").mkdir()
+    for name in ("empty.jsonl", "empty.csv", "empty.tsv", "empty.txt"):
+        (tmp_path / name).touch()
+        assert "empty" in refused(writer, job(tmp_path / name, out))
+    for source, target, message in (
+        (tmp_path / "none.csv", out, "none.csv must be a file, nothing is there"),
+        (tmp_path / "folder.csv", out, "folder.csv must be a file, a folder is there"),
+        (good, good, "the output must be another file than the input"),
+        (good, tmp_path / "no" / "out.csv", "cannot write"),
+        (good, tmp_path / "folder.csv", "cannot write"),
+        (good, tmp_path / "out.xlsx", "out.xlsx must be named .jsonl"),
+        (tmp_path / "in.pt", out, "in.pt must be named .jsonl"),
+        (good, tmp_path / "out.parquet.gz", "must be named"),
+        (good, tmp_path / "out", "must be named"),
+    ):
+        assert message in refused(writer, job(source, target))
+    assert "only .jsonl, .csv, .tsv and .txt" in refused(
+        writer, job(good, tmp_path / "o.parquet", resume=True)
+    )
+    with pytest.raises(DataError, match="must be a file"):
+        check_job(job(tmp_path / "none.csv", out))
+
+
+def test_damaged_input_is_named(writer: Writer, tmp_path: Path) -> None:
+    write_rows(tmp_path / "in.jsonl.gz", [{"text": TEXTS[0]}])
+    content = (tmp_path / "in.jsonl.gz").read_bytes()
+    (tmp_path / "in.jsonl.gz").write_bytes(content[:-12])
+    assert "in.jsonl.gz is damaged or cut off" in refused(
+        writer, job(tmp_path / "in.jsonl.gz", tmp_path / "o.csv")
+    )
+    (tmp_path / "in.parquet").write_bytes(b"PAR1 or not")
+    message = refused(writer, job(tmp_path / "in.parquet", tmp_path / "o.csv"))
+    assert "in.parquet must be a readable Parquet file" in message
+
+
+def test_two_columns_of_one_name_are_refused(writer: Writer, tmp_path: Path) -> None:
+    write_text(tmp_path / "in.csv", "text,text\na,b\n")
+    assert "must have different column names" in refused(writer, job(tmp_path / "in.csv", tmp_path / "o.csv"))
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.parquet"])
+def test_a_table_cannot_take_a_column_that_comes_late(writer: Writer, tmp_path: Path, name: str) -> None:
+    rows: Rows = [{"text": "A storm"}] * 20 + [{"text": "A storm", "late": 1}]
+    write_rows(tmp_path / "in.jsonl", rows)
+    assert "a later one also has 'late'" in refused(writer, job(tmp_path / "in.jsonl", tmp_path / name))
+
+
+def test_a_parquet_column_has_one_type(writer: Writer, tmp_path: Path) -> None:
+    write_rows(tmp_path / "in.jsonl", [{"text": "A storm", "x": 1}, {"text": "A storm", "x": "one"}])
+    assert "a column must have one type" in refused(
+        writer, job(tmp_path / "in.jsonl", tmp_path / "o.parquet")
+    )
+
+
+def test_a_column_that_the_length_is_to_come_from_must_be_there(writer: Writer, tmp_path: Path) -> None:
+    write_rows(tmp_path / "in.jsonl", [{"text": "A storm", "limit": 4}, {"text": "A storm", "length": 4}])
+    tally = run(writer, tmp_path / "in.jsonl", tmp_path / "out.jsonl", length_column="limit")
+    assert (tally.rows, tally.failed) == (2, 1)
+    first, second = read_rows(tmp_path / "out.jsonl")
+    assert first["headline_length"] == 4
+    assert "the row must have the column 'limit' of --length-column" in second["error"]
+
+
+def test_headlines_that_do_not_fit_are_counted(tmp_path: Path) -> None:
+    checkpoint = tiny_checkpoint("character", texts=("東京大雨", "電車新橋"))
+    save_checkpoint(tmp_path / "model", checkpoint, random_weights(checkpoint))
+    write_rows(tmp_path / "in.jsonl", [{"text": "東京", "length": length} for length in (1, 2, 3, 0)])
+    writer = Writer(tmp_path / "model", device="cpu")
+    tally = run(writer, tmp_path / "in.jsonl", tmp_path / "out.jsonl", Wish(unit="cell"))
+    assert tally == Tally(rows=4, failed=1, unfit=2)
+    assert [row["fits"] for row in read_rows(tmp_path / "out.jsonl")] == [False, True, False, None]
