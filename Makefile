@@ -30,7 +30,7 @@ check: setup ## Lint, types, layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-timing
+	$(BIN)/lint-imports
 
 test: setup ## All tests, with coverage
 	$(BIN)/pytest -n 2 --cov --cov-report=term

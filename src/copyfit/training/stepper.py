@@ -21,6 +21,9 @@ from copyfit.training.processes import Processes
 from copyfit.training.recipe import TrainingSection
 from copyfit.training.state import of_prefix, prefixed
 
+COMPILING = {"triton.mix_order_reduction": False}
+"""Rows and columns of a layer norm's gradient in one kernel take four times as long here as in two."""
+
 
 class Stepper:
     """Hold all that a step changes: the weights, their moments and average, and the ledger."""
@@ -32,7 +35,7 @@ class Stepper:
         mixed = section.precision == "bfloat16"
         self.objective = Objective(model, smoothing=section.label_smoothing, mixed=mixed)
         if section.compile:
-            self.objective.compile(dynamic=False)
+            self.objective.compile(dynamic=False, options=COMPILING)
         self.wrapped = processes.wrap(self.objective)
         self.optimizer = make_optimizer(
             model,
