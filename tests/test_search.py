@@ -15,7 +15,7 @@ from copyfit.generation.jobs import Hypothesis, Job, Sampling, SearchOptions
 from copyfit.generation.rules import Rules, lay_out
 from copyfit.generation.search import advance
 from copyfit.models.contract import Cache, Memory, Seq2Seq
-from copyfit.text.automaton import END
+from copyfit.text.automaton import END, PADDING, START
 from copyfit.text.units import count
 from support_models import (
     RandomModel,
@@ -157,7 +157,7 @@ def test_a_batch_gives_what_each_of_its_rows_gives_alone(
         ("word", "ab ", (1, 2), ()),
     ],
 )
-@pytest.mark.parametrize("penalty", [0.0, 1.0])
+@pytest.mark.parametrize("penalty", [0.0, 1.0, -0.5])
 def test_a_full_width_beam_finds_all_texts_in_the_order_of_their_probabilities(
     unit: str, pieces: str, bounds: tuple[int, int], required: tuple[str, ...], *, penalty: float
 ) -> None:
@@ -177,6 +177,7 @@ def test_a_full_width_beam_finds_all_texts_in_the_order_of_their_probabilities(
     assert [text.tokens for text in found] == [text.tokens for text in expected]
     assert [text.spent for text in found] == [text.spent for text in expected]
     assert [text.score for text in found] == pytest.approx([text.score for text in expected], abs=1e-9)
+    assert world.search(model, [job], replace(options, keep=2)) == [found[:2]]
 
 
 def write_greedily(model: Seq2Seq, world: World, job: Job) -> tuple[int, ...]:
@@ -233,6 +234,64 @@ def test_a_sequence_longer_than_any_text_forbids_nothing() -> None:
     (expected,) = world.search(model, [make_job(3, 3)])
     (found,) = world.search(model, [make_job(3, 3)], SearchOptions(no_repeat_ngram=9))
     assert found == expected
+
+
+class Scripted(RandomModel):
+    """Answer by the last token alone: likings by (last piece, next piece), "" for the start and the end.
+
+    PADDING, which never comes, is liked too.
+    """
+
+    def __init__(self, world: World, likings: dict[tuple[str, str], float]) -> None:
+        super().__init__(world.size, seed=0)
+        self.table = torch.full((world.size, world.size), -20.0)
+        self.table[:, PADDING] = 0.0
+        for (last, following), liking in likings.items():
+            fed = world.tokens([last])[0] if last else START
+            self.table[fed, world.tokens([following])[0] if following else END] = liking
+
+    def step(self, tokens: Tensor, consumed: Tensor, cache: Cache, memory: Memory) -> tuple[Tensor, Cache]:
+        return self.table[tokens], super().step(tokens, consumed, cache, memory)[1]
+
+
+LATE = {("", "b"): 0, ("", "a"): -2, ("b", ""): 4, ("a", "a"): 8, ("a", ""): 6}
+EARLY = {("", "b"): -1, ("", "a"): 0, ("b", ""): 4, ("a", "c"): 5, ("c", ""): 5}
+
+
+@pytest.mark.parametrize(
+    ("likings", "penalty", "best"),
+    [(LATE, 0.0, "b"), (LATE, 1.0, "a" * 12), (EARLY, 0.0, "ac"), (EARLY, -0.5, "ac"), (EARLY, -2.0, "b")],
+)
+def test_the_search_goes_on_while_a_longer_text_may_still_rank_higher(
+    likings: dict[tuple[str, str], float], penalty: float, best: str
+) -> None:
+    world = make_world(tuple("abc"))
+    options = SearchOptions(num_beams=2, keep=1, length_penalty=penalty)
+    (found,) = world.search(Scripted(world, likings), [make_job(1, 12)], options)
+    assert world.text(found[0].tokens) == best
+
+
+def test_two_ways_to_cut_one_text_take_one_place_in_the_beam() -> None:
+    world = make_world(("ab", "c", "a", "bc"))
+    likings = {("", "ab"): 0, ("", "a"): -0.1, ("ab", "c"): 0, ("a", "bc"): 0, ("ab", "a"): -2}
+    likings |= {(piece, ""): 0 for piece in world.pieces}
+    (found,) = world.search(Scripted(world, likings), [make_job(3, 3)], SearchOptions(num_beams=2))
+    assert [world.text(text.tokens) for text in found] == ["abc", "aba"]
+
+
+def test_a_text_that_can_only_end_does_so_however_unlikely_its_end_is() -> None:
+    world = make_world(("a", "b", "bb"))
+    likings = {
+        ("", "bb"): 0,
+        ("", "a"): -0.1,
+        ("a", "a"): 0,
+        ("a", "b"): -0.1,
+        ("bb", ""): -8,
+        ("bb", "a"): 0,
+    }
+    likings |= {("a", ""): 0, ("b", ""): 0}
+    (found,) = world.search(Scripted(world, likings), [make_job(2, 2)], SearchOptions(num_beams=2))
+    assert {world.text(text.tokens) for text in found} == {"aa", "ab", "bb"}
 
 
 class SoonTired(RandomModel):

@@ -45,7 +45,7 @@ def advance(
     finished = _collect(rules, beams, choice, finished)
     beams = _extend(rules, beams, choice, cache)
     done = ~(_hopes(rules, beams) > _bar(rules, finished)).any(dim=-1)
-    return _stop(beams, done), finished._replace(done=done)
+    return beams, finished._replace(done=done)
 
 
 def _best(
@@ -155,15 +155,6 @@ def _bar(rules: Rules, finished: Finished) -> Float[Tensor, "rows 1"]:
     """Return the rank that a hypothesis must surpass to be kept; samples are all kept in play."""
     worst = finished.rank[:, -1:]
     return worst if rules.options.sampling is None else torch.full_like(worst, NONE)
-
-
-def _stop(beams: Beams, done: Bool[Tensor, " rows"]) -> Beams:
-    """Empty the places of rows that are done, so that a batch cannot change what a row alone gives."""
-    return beams._replace(
-        score=beams.score.masked_fill(done[:, None], NONE),
-        spent=beams.spent.masked_fill(done[:, None], 0),
-        state=beams.state.masked_fill(done[:, None], NOWHERE),
-    )
 
 
 def _hash(
