@@ -2,7 +2,6 @@
 
 import random
 import unicodedata
-from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,14 +27,6 @@ from support_text import ORACLES, RAW_TEXTS, SOLID_ZOO, gsm_septets
 
 ALPHABETS = ("etaoinsrhldETA'-.,7", "日本語の見出しー", "абвгдеё—", *(["".join(SOLID_ZOO)] * 3))
 CASES = 80
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 class Case(NamedTuple):

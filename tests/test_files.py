@@ -4,13 +4,12 @@ import io
 import json
 import lzma
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow
 import pytest
-import torch
 import zstandard
 from pyarrow import parquet
 
@@ -29,11 +28,8 @@ Rows = list[dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def writer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Writer]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield Writer(save_tiny(tmp_path_factory.mktemp("models") / "tiny"), device="cpu")
-    torch.set_num_threads(before)
+def writer(tmp_path_factory: pytest.TempPathFactory) -> Writer:
+    return Writer(save_tiny(tmp_path_factory.mktemp("models") / "tiny"), device="cpu")
 
 
 def write_text(path: Path, text: str) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 import copyfit
 from copyfit.checkpoint import open_checkpoint, save_checkpoint
@@ -22,14 +21,6 @@ from copyfit.writing.writer import Effort, Order, Writer
 from support_models import holds_whole
 from support_text import ORACLES
 from support_writing import ARTICLE, TEXTS, random_weights, save_tiny, tiny_checkpoint
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

@@ -47,7 +47,10 @@ def run(arguments: Sequence[str]) -> int:
         return USER_ERROR
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit) as problem:
+        # Within a command typer has made a SystemExit of it, of code 1, which is kept for bugs.
+        if not isinstance(problem.__context__ or problem, BrokenPipeError):
+            raise
         talk.hush()
         return 0
     return code if isinstance(code, int) else 0

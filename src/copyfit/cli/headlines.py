@@ -12,11 +12,12 @@ from copyfit.errors import RequestError
 from copyfit.writing.answers import answer
 from copyfit.writing.files import BATCHES_AHEAD, FileJob, check_job, write_file
 from copyfit.writing.headline import Headline, Result
-from copyfit.writing.requests import Wish
+from copyfit.writing.requests import Natural, Wish
 from copyfit.writing.rows import STREAM
 from copyfit.writing.writer import Effort, Order, Writer
 
 FAILED = 2
+ANY = Natural(1, "char")
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,10 @@ def _write_file(flags: Flags, rows: Path, wishes: tuple[Wish, ...]) -> int:
 
 
 def _open_writer(flags: Flags, wishes: Sequence[Wish]) -> Writer:
+    for wish in wishes:
+        # Mistakes are told before a model is opened, as far as they can be.
+        if not wish.is_natural:
+            wish.resolve(ANY)
     writer = Writer(flags.model, device=flags.device)
     for wish in wishes:
         wish.resolve(writer.natural)

@@ -87,11 +87,16 @@ class Wish:
     require: Sequence[str] = ()
     start: str | None = None
 
+    @property
+    def is_natural(self) -> bool:
+        """Tell whether the length is left to the model."""
+        return self.preset is None and self.length is None and self.minimum is None
+
     def resolve(self, natural: Natural) -> Request:
         """Check the wish and fill in what it leaves open."""
         if self.preset is not None:
             return self._of_preset(find_preset(_word("preset", self.preset)))
-        if self.length is None and self.minimum is None:
+        if self.is_natural:
             return self._of_nature(natural)
         mode = self._mode("exact" if self.minimum is None else "range")
         unit = check_unit(_word("unit", self.unit)) if self.unit is not None else "char"
