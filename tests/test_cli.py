@@ -498,24 +498,55 @@ def test_the_program_ends_as_promised(model: str) -> None:
     assert failed.stderr == b"copyfit: error: length must be from 1 to 10000, given 0\n"
 
 
-def test_a_reader_that_goes_away_is_no_error() -> None:
+@pytest.mark.parametrize("arguments", [["presets"], ["--version"], ["count", "--lines"]])
+def test_a_reader_that_goes_away_is_no_error(
+    arguments: list[str], capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stdin(monkeypatch, b"text\n" * 9_000)
     reader, writer = os.pipe()
     os.close(reader)
-    with os.fdopen(writer, "wb") as stream:
-        done = subprocess.run(
-            [sys.executable, "-m", "copyfit", "presets"], stdout=stream, stderr=subprocess.PIPE, check=False
-        )
-    assert (done.returncode, done.stderr) == (0, b"")
+    with os.fdopen(writer, "w") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        assert run(arguments) == 0
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-def test_a_full_disk_is_told_in_one_line() -> None:
-    with Path("/dev/full").open("wb") as stream:
-        done = subprocess.run(
-            [sys.executable, "-m", "copyfit", "presets"], stdout=stream, stderr=subprocess.PIPE, check=False
-        )
-    assert done.returncode == 2
-    assert done.stderr == b"copyfit: error: cannot write to standard output: No space left on device\n"
+@pytest.mark.parametrize("buffering", [-1, 1])
+def test_a_full_disk_is_told_in_one_line(
+    buffering: int, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = Path("/dev/full").open("w", buffering)  # noqa: SIM115 - closing it fails, as it must
+    monkeypatch.setattr(sys, "stdout", stream)
+    assert run(["--version"]) == 2
+    message = "cannot write to standard output: No space left on device"
+    assert capsys.readouterr().err == f"copyfit: error: {message}\n"
+    with pytest.raises(OSError, match="No space left"):
+        stream.close()
+
+
+def test_standard_output_may_be_no_real_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", stream)
+    assert run(["--version"]) == 0
+    assert stream.getvalue() == f"{__version__}\n"
+
+
+class Interrupted(io.RawIOBase):
+    """Be an input at which someone presses Ctrl-C."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, _: Any) -> int:
+        signal.raise_signal(signal.SIGINT)
+        return 0
+
+
+def test_an_interrupt_is_130(capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(Interrupted())))
+    assert run(["count"]) == 130
+    assert capsys.readouterr() == ("", "")
 
 
 def test_an_interrupted_program_leaves_with_130_and_no_traceback(model: str) -> None:
