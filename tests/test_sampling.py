@@ -38,6 +38,9 @@ def test_only_the_likeliest_tokens_are_drawn() -> None:
     assert torch.allclose(
         shares(logits, Sampling(top_p=0.7)), torch.tensor([0, 0.4, 0, 0.2, 0.25]) / 0.85, atol=1e-3
     )
+    both = shares(logits, Sampling(top_k=3, top_p=0.75))
+    assert torch.allclose(both, torch.tensor([0, 0.4, 0, 0, 0.25]) / 0.65, atol=1e-3)
+    assert torch.allclose(shares(logits, Sampling(top_k=99)), logits.exp(), atol=1e-3)
     assert torch.allclose(shares(logits, Sampling(top_p=0.01)), torch.tensor([0, 1.0, 0, 0, 0]))
 
 

@@ -43,7 +43,7 @@ class Sampling:
     top_k: int = 0
     """Draw among this many likeliest tokens; 0 is among all."""
     top_p: float = 1.0
-    """Draw among the likeliest tokens that together have this share of the probability."""
+    """Draw among the likeliest of these that together have this share of their probability."""
     seed: int = 0
 
     def __post_init__(self) -> None:

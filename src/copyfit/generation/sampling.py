@@ -30,18 +30,23 @@ def draw(
     logits: Float[Tensor, "rows beams vocabulary"], uniform: Float[Tensor, "rows beams"], sampling: Sampling
 ) -> Int[Tensor, "rows beams"]:
     """Draw one token a hypothesis from the likeliest ones, each with the probability that is left to it."""
-    sorted_logits, tokens = (logits / sampling.temperature).sort(dim=-1, descending=True, stable=True)
-    probabilities = sorted_logits.softmax(dim=-1)
-    before = probabilities.cumsum(dim=-1) - probabilities
-    if sampling.top_k:
-        probabilities = probabilities * (
-            torch.arange(logits.shape[-1], device=logits.device) < sampling.top_k
-        )
+    likeliest, tokens = _likeliest(logits / sampling.temperature, sampling)
+    probabilities = likeliest.softmax(dim=-1)
     if sampling.top_p < 1:
+        before = probabilities.cumsum(dim=-1) - probabilities
         probabilities = probabilities * (before < sampling.top_p)
     cumulative = probabilities.cumsum(dim=-1)
     place = (cumulative <= uniform[..., None] * cumulative[..., -1:]).sum(dim=-1, keepdim=True)
     return tokens.gather(-1, place).squeeze(-1)
+
+
+def _likeliest(logits: Tensor, sampling: Sampling) -> tuple[Tensor, Tensor]:
+    """Return the logits that may be drawn and their tokens, in falling order where that matters."""
+    if sampling.top_k:
+        return logits.topk(min(sampling.top_k, logits.shape[-1]))
+    if sampling.top_p < 1:
+        return logits.sort(dim=-1, descending=True, stable=True)
+    return logits, torch.arange(logits.shape[-1], device=logits.device).expand_as(logits)
 
 
 def _seed(job: Job, sampling: Sampling) -> int:
