@@ -1,5 +1,6 @@
 """Blocks of rows to encoded pairs: what the worker processes do."""
 
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -17,7 +18,6 @@ from copyfit.text.automaton import FORBIDDEN, CostAutomaton
 from copyfit.text.tokenizer import SourceTokenizer
 from copyfit.text.vocabulary import TargetVocabulary
 from copyfit.text.word_cache import WordCache
-from copyfit.text.words import words
 
 _CACHED_WORDS = 1 << 18
 UNWRITABLE = -1
@@ -42,7 +42,8 @@ class EncodedBlock(NamedTuple):
 
     pairs: EncodedPairs
     hashes: PairHashes
-    words: Counter[str]
+    tokens: Counter[str]
+    """What stands between the spaces of the targets."""
     dropped: Counter[str]
     bad_lines: list[str]
 
@@ -89,7 +90,7 @@ class Encoder:
         return EncodedBlock(
             pairs,
             _hash(texts),
-            _count_words(texts.targets),
+            Counter(chain.from_iterable(map(str.split, texts.targets))),
             dropped,
             bad_lines,
         )
@@ -141,7 +142,7 @@ class Encoder:
         return Ragged.of(np.frombuffer(b"".join(rows), dtype), lengths)
 
     def _encode_word(self, word: str) -> bytes:
-        return np.array(self._source.encode(word), self.types.source).tobytes()
+        return array(np.dtype(self.types.source).char, self._source.encode(word)).tobytes()
 
     def _resegment(self, targets: list[str], canonical: Ragged, seed: tuple[int, ...]) -> Ragged:
         state = int(np.random.SeedSequence(seed).generate_state(1)[0])
@@ -179,14 +180,6 @@ def _hash(texts: _Texts) -> PairHashes:
     return PairHashes(
         np.array(sources, np.uint64), np.array(texts.source_of, np.int64), np.fromiter(pairs, np.uint64)
     )
-
-
-def _count_words(texts: Sequence[str]) -> Counter[str]:
-    counts = Counter[str]()
-    for token, count in Counter(chain.from_iterable(map(str.split, texts))).items():
-        for word in words(token):
-            counts[word] += count
-    return counts
 
 
 def ragged(rows: Iterable[Sequence[int]], dtype: DTypeLike) -> Ragged:

@@ -26,7 +26,7 @@ from copyfit.errors import DataError, RequestError
 from copyfit.text.tokenizer import SourceSection, SourceTokenizer
 from copyfit.text.units import check_unit
 from copyfit.text.vocabulary import TargetSection, TargetVocabulary
-from copyfit.text.words import WordList
+from copyfit.text.words import WordList, words
 
 _TOLD = 20
 """How many bad lines are told one by one."""
@@ -172,8 +172,8 @@ class _Writing:
         if self.section.validation:
             self._write(folder / VALIDATION, self.section.validation, rules, gate.pass_validation)
         rules = rules._replace(leave_out=frozenset(self.section.leave_out_lengths))
-        counts = self._write(folder / TRAIN, self.section.train, rules, gate.pass_training)
-        close_folder(folder, self.tokenizers, WordList.from_counts(counts))
+        tokens = self._write(folder / TRAIN, self.section.train, rules, gate.pass_training)
+        close_folder(folder, self.tokenizers, WordList.from_counts(_count_words(tokens)))
 
     def _rules(self) -> Rules:
         section = self.section
@@ -189,18 +189,18 @@ class _Writing:
 
     def _write(self, folder: Path, paths: Sequence[str], rules: Rules, choose: Choice) -> Counter[str]:
         encoder = Encoder(*self.tokenizers, rules)
-        dropped, words = Counter[str](), Counter[str]()
+        dropped, tokens = Counter[str](), Counter[str]()
         folder.mkdir()
         with StoreWriter(folder, encoder.types, segmentations=rules.segmentations) as store:
             for block in encode_blocks(read_blocks(paths), encoder, workers=self.section.workers):
                 self._report(block.bad_lines, dropped)
                 dropped.update(block.dropped)
-                words.update(block.words)
+                tokens.update(block.tokens)
                 store.append(_chosen(block.pairs, choose(block.hashes, dropped)))
             store.finish(Provenance(rules.unit, self.recipe, self.tokenizers.hashes()), +dropped)
         if dropped["bad_line"] > _TOLD:
             self.tell(f"skipped {dropped['bad_line']} bad lines in all")
-        return words
+        return tokens
 
     def _report(self, bad_lines: Sequence[str], dropped: Counter[str]) -> None:
         for problem in bad_lines:
@@ -209,6 +209,14 @@ class _Writing:
             dropped["bad_line"] += 1
             if dropped["bad_line"] <= _TOLD:
                 self.tell(f"skipped {problem}")
+
+
+def _count_words(tokens: Counter[str]) -> Counter[str]:
+    counts = Counter[str]()
+    for token, count in tokens.items():
+        for word in words(token):
+            counts[word] += count
+    return counts
 
 
 def _chosen(pairs: EncodedPairs, passed: NDArray[np.bool_]) -> EncodedPairs:
