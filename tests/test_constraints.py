@@ -32,7 +32,7 @@ def read(tracker: Tracker, text: str) -> int:
 
 
 @given(st.lists(PHRASES, max_size=3), st.text(ALPHABET + "cé", max_size=14))
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_a_tracker_knows_which_phrases_stand_in_a_text_as_whole_words(phrases: list[str], text: str) -> None:
     tracker = track(tuple(phrases))
     assert tracker.accepts[read(tracker, text)] == all(holds_whole(text, phrase) for phrase in phrases)
@@ -96,7 +96,7 @@ def words_of(draw: st.DrawFn, world: World) -> tuple[str, ...]:
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_a_job_is_feasible_when_any_text_at_all_keeps_it(data: st.DataObject) -> None:
     world = data.draw(st.sampled_from(WORLDS))
     limit = data.draw(st.integers(1, 6))

@@ -114,7 +114,7 @@ def check_results(case: tuple[World, list[Job], SearchOptions, int]) -> None:
 
 
 @given(searches())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_every_result_keeps_its_bounds_and_is_scored_and_sorted_by_the_model_alone(
     case: tuple[World, list[Job], SearchOptions, int],
 ) -> None:
@@ -123,7 +123,7 @@ def test_every_result_keeps_its_bounds_and_is_scored_and_sorted_by_the_model_alo
 
 @pytest.mark.long
 @given(searches())
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_every_one_of_many_results_keeps_its_bounds(
     case: tuple[World, list[Job], SearchOptions, int],
 ) -> None:
@@ -131,7 +131,7 @@ def test_every_one_of_many_results_keeps_its_bounds(
 
 
 @given(searches())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_a_batch_gives_what_each_of_its_rows_gives_alone(
     case: tuple[World, list[Job], SearchOptions, int],
 ) -> None:
