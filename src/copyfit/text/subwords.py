@@ -2,17 +2,14 @@
 
 import json
 import unicodedata
-import zlib
 from collections.abc import Iterable, Sequence
-from functools import partial
-from itertools import chain, pairwise
-from random import Random
+from itertools import chain, compress
 
 import numpy as np
 from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
 from copyfit.text.alphabet import Alphabet
-from copyfit.text.automaton import FIRST_PIECE, PADDING
+from copyfit.text.automaton import PADDING
 from copyfit.text.target_file import Pieces, model_of, pieces_of_model
 from copyfit.text.tokenizer_file import RESERVED, write_tokenizer
 from copyfit.text.word_cache import WordCache
@@ -21,11 +18,18 @@ Ids = tuple[int, ...]
 
 LONGEST_PIECE = 16
 VARIANTS = 16
-"""Every word has this many sampled segmentations; a seed draws one of them for each occurrence."""
-_WINDOW = 64
-"""Longer words are sampled in parts, so that the time grows only with the length."""
-_CACHED_WORDS = 1 << 16
-_CACHED_VARIANTS = 1 << 14
+"""Sampled segmentations come from this many fixed choices of merges, so that words can be remembered."""
+SPELLED = 1 / 32
+"""The share of samples that are spelled cluster by cluster, so that all of these stay in use."""
+_CACHED_WORDS = 1 << 17
+_SCRIPTS = {
+    "CJK": "han",
+    "IDEOGRAPHIC": "han",
+    "HIRAGANA": "hiragana",
+    "KATAKANA": "katakana",
+    "KATAKANA-HIRAGANA": "katakana",
+}
+"""Where words have no spaces between them, scripts part them often enough; by first words of names."""
 
 
 def train_subwords(texts: Iterable[str], atoms: Sequence[str], *, size: int, minimum: int) -> Pieces:
@@ -48,87 +52,71 @@ def train_subwords(texts: Iterable[str], atoms: Sequence[str], *, size: int, min
 
 
 def _runs(atoms: Iterable[str], alphabet: Alphabet) -> str:
-    classes = {"letter": "", "digit": "", "other": ""}
+    classes: dict[str, str] = {}
     for atom in atoms:
         if atom != " ":
-            classes[_kind(atom)] += f"\\x{{{ord(alphabet.spell(atom)):X}}}"
-    return "|".join(f" ?[{members}]+" for members in classes.values() if members)
+            kind = _kind(atom[0])
+            classes[kind] = classes.get(kind, "") + f"\\x{{{ord(alphabet.spell(atom)):X}}}"
+    return "|".join(f" ?[{members}]+" for members in classes.values())
 
 
-def _kind(atom: str) -> str:
-    category = unicodedata.category(atom[0])
-    return {"L": "letter", "M": "letter", "N": "digit"}.get(category[0], "other")
+def _kind(character: str) -> str:
+    category = unicodedata.category(character)[0]
+    if category in "LM":
+        script = unicodedata.name(character, "").split(" ")[0]
+        return _SCRIPTS.get(script, "letter")
+    return "digit" if category == "N" else "other"
 
 
 class SubwordEncoder:
     """Turn texts into ids, each word by itself; a text with a cluster outside has none."""
 
     def __init__(self, pieces: Pieces) -> None:
-        alphabet = Alphabet(pieces.atoms)
-        ids = {text: token for token, text in enumerate(pieces.texts, FIRST_PIECE)}
-        self._spell = alphabet.spell
-        self._atoms = {alphabet.spell(atom): ids[atom] for atom in pieces.atoms}
-        self._merges: _Merges = {}
-        for rank, (left, right) in enumerate(pieces.merges or ()):
-            self._merges[ids[left], ids[right]] = (rank, ids[left + right])
-        self._tokenizer = Tokenizer(model_of(pieces, alphabet))
-        self._words = WordCache(self._cut, room=_CACHED_WORDS)
+        self._pieces = pieces
+        self._alphabet = Alphabet(pieces.atoms)
+        self._words = self._word_ids(pieces, room=_CACHED_WORDS)
         self._variants: dict[float, list[WordCache[Ids | None]]] = {}
 
     def encode(self, text: str) -> list[int] | None:
         """Return the ids of a text by all merges."""
-        return _join([self._words[word] for word in text.split(" ")]) if text else []
+        return _encode(text, self._words)
 
     def sample(self, texts: Sequence[str], *, dropout: float, seed: int) -> list[list[int] | None]:
-        """Return the ids of texts by merges of which each is left out with the probability `dropout`."""
+        """Return the ids of texts, each by a variant of the merges drawn at random or by none."""
         variants = self._variants_with(dropout)
-        number = sum(text.count(" ") + 1 for text in texts)
-        draws = iter(np.random.default_rng(seed).integers(VARIANTS, size=number).tolist())
-        # words first: zip then takes no draw beyond the last word
-        return [
-            _join([variants[draw][word] for word, draw in zip(text.split(" "), draws, strict=False)])
-            if text
-            else []
-            for text in texts
-        ]
+        random = np.random.default_rng(seed)
+        draws = random.integers(1, VARIANTS, size=len(texts), endpoint=True)
+        draws[random.random(len(texts)) < SPELLED] = 0
+        return [_encode(text, variants[draw]) for text, draw in zip(texts, draws.tolist(), strict=True)]
 
     def _variants_with(self, dropout: float) -> list[WordCache[Ids | None]]:
         if dropout not in self._variants:
-            self._variants[dropout] = [
-                WordCache(partial(self._cut_at_random, dropout, variant), room=_CACHED_VARIANTS)
-                for variant in range(VARIANTS)
-            ]
+            variants = [self._pieces._replace(merges=()), *_leave_out(self._pieces, dropout)]
+            room = _CACHED_WORDS // VARIANTS
+            self._variants[dropout] = [self._word_ids(variant, room=room) for variant in variants]
         return self._variants[dropout]
 
-    def _cut(self, word: str) -> Ids | None:
-        ids = self._tokenizer.encode(" " + self._spell(word)).ids
-        return None if PADDING in ids else tuple(ids)
+    def _word_ids(self, pieces: Pieces, *, room: int) -> WordCache[Ids | None]:
+        tokenizer = Tokenizer(model_of(pieces, self._alphabet))
+        spell = self._alphabet.spell
 
-    def _cut_at_random(self, dropout: float, variant: int, word: str) -> Ids | None:
-        symbols = [self._atoms.get(code, PADDING) for code in " " + self._spell(word)]
-        if PADDING in symbols:
-            return None
-        random = Random(zlib.crc32(word.encode()) * VARIANTS + variant)
-        windows = (symbols[first : first + _WINDOW] for first in range(0, len(symbols), _WINDOW))
-        return tuple(chain.from_iterable(_merge(part, self._merges, dropout, random) for part in windows))
+        def cut(word: str) -> Ids | None:
+            ids = tokenizer.encode(" " + spell(word)).ids
+            return None if PADDING in ids else tuple(ids)
+
+        return WordCache(cut, room=room)
 
 
-_Merges = dict[tuple[int, int], tuple[int, int]]
-"""What two neighbours become, and how early: (rank, id) of a pair of ids."""
+def _leave_out(pieces: Pieces, dropout: float) -> list[Pieces]:
+    """Return variants of which each lacks the share `dropout` of the merges, other ones each."""
+    merges = pieces.merges or ()
+    random = np.random.default_rng(len(merges))
+    order = random.random((len(merges), VARIANTS)).argsort(axis=1)
+    kept = order >= np.floor(dropout * VARIANTS + random.random((len(merges), 1)))
+    return [pieces._replace(merges=tuple(compress(merges, row))) for row in kept.T]
 
 
-def _merge(symbols: list[int], merges: _Merges, dropout: float, random: Random) -> list[int]:
-    while True:
-        possible = sorted(
-            (merges[pair], place) for place, pair in enumerate(pairwise(symbols)) if pair in merges
-        )
-        chosen = next((merge for merge in possible if random.random() >= dropout), None)
-        if chosen is None:
-            return symbols
-        (_, merged), place = chosen
-        symbols[place : place + 2] = [merged]
-
-
-def _join(words: Sequence[Ids | None]) -> list[int] | None:
-    known = [word for word in words if word is not None]
-    return list(chain.from_iterable(known)) if len(known) == len(words) else None
+def _encode(text: str, words: WordCache[Ids | None]) -> list[int] | None:
+    parts = [words[word] for word in text.split(" ")] if text else []
+    known = [part for part in parts if part is not None]
+    return list(chain.from_iterable(known)) if len(known) == len(parts) else None

@@ -88,8 +88,8 @@ class TargetVocabulary:
     ) -> list[list[int] | None]:
         """Return the ids of many texts, None for one with a cluster outside the vocabulary.
 
-        With `dropout` subwords are cut by byte-pair encoding with merges left out at random, the same for
-        the same texts and seed. A text of characters is always cut into its characters.
+        With `dropout` subwords are cut by byte-pair encoding with this share of the merges left out, drawn
+        for each text; the same texts and seed give the same. A text of characters is always cut into these.
         """
         if dropout and self._subwords:
             return self._subwords.sample(texts, dropout=dropout, seed=seed)

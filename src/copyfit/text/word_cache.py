@@ -5,7 +5,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-LONGEST_WORD = 48
+LONGEST_WORD = 20
 """Longer words, in scripts without spaces whole sentences, seldom come back."""
 
 
