@@ -1,7 +1,10 @@
 """Random pairs, tiny models and runs of one process for the tests of training."""
 
 import random
+import resource
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -138,6 +141,17 @@ def checkpoint_of() -> Checkpoint:
         natural_length=15,
         longest_source=20,
     )
+
+
+@contextmanager
+def full_disk(bytes_a_file: int) -> Iterator[None]:
+    """Let no file grow beyond a size, as if the disk were full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_a_file, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 POISON = SOURCE_SIZE - 1

@@ -20,7 +20,7 @@ from copyfit.training.folders import (
 )
 from copyfit.training.keeping import Keeper, Saved, newest_whole
 from copyfit.training.state import RunState, Standing
-from support_training import checkpoint_of, tiny_model
+from support_training import checkpoint_of, full_disk, tiny_model
 
 
 def make(folder: Path, content: str = "here") -> Path:
@@ -157,6 +157,17 @@ def test_a_save_killed_at_any_touch_of_the_disk_leaves_a_whole_one(tmp_path: Pat
         event += 1
     assert event > 20
     assert seen == {"step-1", "step-2"}
+
+
+def test_a_full_disk_leaves_the_saves_that_there_are(tmp_path: Path) -> None:
+    save(tmp_path, 1)
+    room = (tmp_path / "checkpoints" / "step-1" / "model.safetensors").stat().st_size
+    for room_left in (room, room - 1):
+        with full_disk(room_left), pytest.raises(CheckpointError, match="File too large"):
+            keeper(tmp_path).save(
+                tiny_model(), RunState(standing=Standing(step=2)), {"long": torch.zeros(room)}
+            )
+        assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["step-1"]
 
 
 def test_weights_that_are_no_numbers_are_not_saved(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from copyfit.errors import DataError
 from copyfit.training.journal import Journal, read_journal
+from support_training import full_disk
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
@@ -54,6 +55,13 @@ def test_a_new_run_begins_a_new_journal(tmp_path: Path) -> None:
 def test_a_journal_that_lost_lines_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"must hold the 40 bytes it had at the save, it has 0: put it back"):
         Journal(tmp_path / "journal.jsonl", length=40)
+
+
+def test_a_full_disk_is_told_in_one_line(tmp_path: Path) -> None:
+    with Journal(tmp_path / "journal.jsonl") as journal:
+        journal.write({"step": 1})
+        with full_disk(12), pytest.raises(DataError, match=r"cannot write .*: File too large; make room"):
+            journal.write({"step": 2})
 
 
 def test_a_number_that_is_none_is_no_journal_entry(tmp_path: Path) -> None:

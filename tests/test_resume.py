@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 import torch
 
@@ -228,6 +229,19 @@ def test_a_finished_run_can_be_prolonged(runs: Runs, tmp_path: Path) -> None:
     train(recipe_of(runs.home), output, resume=True, device="cpu")
     assert state_at(output, LAST) == state_at(runs.uninterrupted, LAST)
     assert learned(output) == learned(runs.uninterrupted)
+
+
+def test_a_moving_average_goes_on_too_and_may_begin_late(runs: Runs, tmp_path: Path) -> None:
+    recipe = recipe_of(runs.home, ema_decay=0.9)
+    train(recipe_of(runs.home, ema_decay=0.9, steps=12), tmp_path / "resumed", device="cpu")
+    train(recipe, tmp_path / "resumed", resume=True, device="cpu")
+    train(recipe, tmp_path / "uninterrupted", device="cpu")
+    assert state_at(tmp_path / "resumed", LAST) == state_at(tmp_path / "uninterrupted", LAST)
+    late = copy_as_of(runs.killed, 12, tmp_path / "late")
+    train(recipe, late, resume=True, device="cpu")
+    for name, weight in load_weights(late / "checkpoints" / f"step-{LAST}").items():
+        assert np.array_equal(weight, load_weights(runs.uninterrupted / "last")[name])
+        assert not np.array_equal(weight, load_weights(late / "average")[name])
 
 
 def test_a_run_does_not_go_on_with_other_data(runs: Runs, tmp_path: Path) -> None:

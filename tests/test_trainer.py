@@ -1,4 +1,5 @@
 import random
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -21,10 +22,13 @@ from copyfit.training import randomness
 from copyfit.training.feeding import Position, Share, shares
 from copyfit.training.folders import step_folders
 from copyfit.training.journal import read_journal
-from copyfit.training.ledger import Ledger
+from copyfit.training.ledger import Ledger, Reading
+from copyfit.training.processes import start_processes
 from copyfit.training.progress import ProgressBar
 from copyfit.training.recipe import Recipe, TrainingSection
+from copyfit.training.reporting import Stretch, news, training_record
 from copyfit.training.run import train
+from copyfit.training.signals import polite_stop
 from copyfit.training.state import Standing
 from copyfit.training.stepper import Stepper
 from copyfit.training.trainer import Limits
@@ -371,6 +375,33 @@ def test_an_output_that_cannot_be_written_is_refused(home: Path, tmp_path: Path)
         train(recipe_of(home), tmp_path / "file" / "run", device="cpu")
 
 
+def test_signals_are_taken_down_while_a_run_lasts_and_obeyed_after_it() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with polite_stop() as stop:
+        assert not stop.requested
+        signal.raise_signal(signal.SIGTERM)
+        assert stop.requested
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_repeatable_run_asks_for_it_and_gives_it_back(home: Path, tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        train(recipe_of(home, steps=2, deterministic=True), tmp_path / name, device="cpu")
+    assert not torch.are_deterministic_algorithms_enabled()
+    for name, weight in load_weights(tmp_path / "one" / "last").items():
+        assert np.array_equal(weight, load_weights(tmp_path / "other" / "last")[name])
+
+
+def test_a_model_that_counts_no_work_is_journalled_without_it() -> None:
+    stretch = Stretch(
+        Standing(), Standing(step=2, source_tokens=10, target_tokens=20, seconds=4.0, idle_seconds=2.0)
+    )
+    record = training_record(stretch, Reading(None, None, 2, 2), 0.1, nn.Linear(1, 1))
+    assert record["target_tokens_per_second"] == 10
+    assert "useful_flops_per_second" not in record
+    assert news(record) == "step 2 · loss no number · 0.0k tokens/s · 2 steps skipped"
+
+
 def test_a_run_in_a_thread_takes_no_signals_but_trains(home: Path, tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as pool:
         pool.submit(train, recipe_of(home, steps=1), tmp_path / "run", device="cpu").result()
@@ -399,3 +430,20 @@ def test_the_bar_tells_the_news_on_stderr_where_it_is_shown(capsys: pytest.Captu
         told = capsys.readouterr()
         assert told.out == ""
         assert told.err == ("step 5 · loss 1.2345\ngoing on\n" if shown else "")
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_steps_on_a_gpu_never_make_the_host_wait() -> None:
+    processes = start_processes("cuda", (), Path())
+    stepper = Stepper(tiny_model(dropout=0.1), settings(precision="bfloat16", ema_decay=0.9), processes)
+    plan = random_plan(random_store(200), sharding=Sharding(accumulation=2))
+    steps = list(islice(shares(plan, Position(), pinned=True), 6))
+    for share in steps[:3]:
+        stepper.take(share, 0.01)
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        for share in steps[3:]:
+            stepper.take(share, 0.01)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    assert stepper.ledger.read().loss

@@ -61,6 +61,14 @@ def complete_or_absent(folder: Path) -> Iterator[Path]:
     sync(folder.parent)
 
 
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that a stop on the way leaves what was there before."""
+    unfinished = path.with_name(_UNFINISHED + path.name)
+    unfinished.write_text(text, encoding="utf-8")
+    sync(unfinished)
+    unfinished.replace(path)
+
+
 def sync(path: Path) -> None:
     """Wait until a file or the names in a folder are on the disk."""
     descriptor = os.open(path, os.O_RDONLY)

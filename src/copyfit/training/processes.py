@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from accelerate import Accelerator
 from accelerate.tracking import get_available_trackers
-from accelerate.utils import DistributedDataParallelKwargs, InitProcessGroupKwargs
+from accelerate.utils import DistributedDataParallelKwargs, InitProcessGroupKwargs, ProjectConfiguration
 from torch import Tensor, distributed, nn
 
 from copyfit.errors import ConfigError
@@ -103,7 +103,7 @@ def start_processes(device: str | None, tracking: Sequence[str], output: Path) -
         cpu=device == "cpu" or not torch.cuda.is_available(),
         mixed_precision="no",
         log_with=list(tracking) or None,
-        project_dir=output,
+        project_config=ProjectConfiguration(str(output), logging_dir=str(output / "tracking")),
         kwargs_handlers=[
             InitProcessGroupKwargs(timeout=PATIENCE),
             DistributedDataParallelKwargs(gradient_as_bucket_view=True, broadcast_buffers=False),

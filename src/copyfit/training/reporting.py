@@ -89,6 +89,14 @@ def peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
+def validation_news(record: Mapping[str, Any]) -> str:
+    """Say a record of validation in a few words."""
+    loss = "no number" if record["loss"] is None else f"{record['loss']:.4f}"
+    lengths = f" · lengths met {record['length_error']['exact']:.0%}" if "length_error" in record else ""
+    rouge = f" · ROUGE-1 {record['rouge']['R1']['f1']:.3f}" if "rouge" in record else ""
+    return f"step {record['step']:,} · {record['model']} · validation loss {loss}{lengths}{rouge}"
+
+
 def news(record: Mapping[str, Any]) -> str:
     """Say a record of training in a few words."""
     loss = "no number" if record["loss"] is None else f"{record['loss']:.4f}"

@@ -17,7 +17,7 @@ from copyfit.data.prepared import PreparedData, open_prepared
 from copyfit.errors import ConfigError, DataError
 from copyfit.models.build import build_model
 from copyfit.training import randomness
-from copyfit.training.folders import exclusive, remove_leftovers, set_aside, step_folders
+from copyfit.training.folders import exclusive, remove_leftovers, set_aside, step_folders, write_whole
 from copyfit.training.journal import Journal
 from copyfit.training.keeping import Keeper, Saved, newest_whole, put_weights
 from copyfit.training.processes import Processes, start_processes
@@ -120,7 +120,7 @@ class Run:
         return int(newest.name.removeprefix("step-"))
 
     def _write_recipe(self) -> None:
-        (self.output / RECIPE).write_text(write_toml(self.recipe), encoding="utf-8")
+        write_whole(self.output / RECIPE, write_toml(self.recipe))
 
     def prepare(self) -> PreparedData:
         """Prepare the data, unless that was done; the first process does it for all."""
@@ -146,7 +146,7 @@ class Run:
     def reporter(self, saved: Saved | None) -> Iterator[Reporter]:
         """Open the journal, as long as it was at the save, and the trackers."""
         accelerator = self.processes.accelerator
-        accelerator.init_trackers("tracking", config=flat(self.recipe.model_dump()))
+        accelerator.init_trackers("copyfit", config=flat(self.recipe.model_dump()))
         try:
             if self.processes.first:
                 length = saved.run.journal_bytes if saved else 0

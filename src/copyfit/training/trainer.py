@@ -15,7 +15,7 @@ from copyfit.training import randomness
 from copyfit.training.feeding import Plan, Share, ahead, shares
 from copyfit.training.keeping import Keeper, put_weights
 from copyfit.training.processes import Processes
-from copyfit.training.reporting import Reporter, Stretch, news, training_record
+from copyfit.training.reporting import Reporter, Stretch, news, training_record, validation_news
 from copyfit.training.signals import Stop, polite_stop
 from copyfit.training.state import Clock, RunState, Standing, prefixed
 from copyfit.training.stepper import Stepper
@@ -121,10 +121,17 @@ class Trainer:
         if self.tried_step != self.standing.step:
             self._try("last")
         self._save()
-        if not self.stepper.average:
-            if self.processes.first:
-                put_weights(self.stepper.model, self.keeper.mean_of_last(self.agenda.average_last))
-            self.processes.spread(self.stepper.model)
+        if self.stepper.average:
+            with self._shown_weights():
+                self._publish("average")
+        else:
+            self._average_the_last()
+        self.reporter.bar.note(f"the best model is in {self.keeper.output / 'best'}")
+
+    def _average_the_last(self) -> None:
+        if self.processes.first:
+            put_weights(self.stepper.model, self.keeper.mean_of_last(self.agenda.average_last))
+        self.processes.spread(self.stepper.model)
         self._try("average")
 
     def _record(self) -> None:
@@ -152,7 +159,9 @@ class Trainer:
                 self._publish("best")
         self.tried_step = self.standing.step
         if found:
-            self.reporter.record("validation", {"step": self.standing.step, "model": name, **found})
+            record = {"step": self.standing.step, "model": name, **found}
+            self.reporter.record("validation", record)
+            self.reporter.bar.note(validation_news(record))
 
     def _loss_to_beat(self) -> float:
         return math.inf if self.best_loss is None else self.best_loss
