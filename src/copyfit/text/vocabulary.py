@@ -25,11 +25,11 @@ class TargetSection(Section):
     """Say what targets are written in."""
 
     kind: Literal["character", "subword"] = "character"
-    size: int = Field(8_000, ge=16, le=65_535)
+    size: int = Field(default=8_000, ge=16, le=65_535)
     """The most tokens, the three reserved ones among them."""
-    minimum: int = Field(5, ge=1)
+    minimum: int = Field(default=5, ge=1)
     """How often a grapheme cluster, or a piece, must occur to become a token."""
-    sample: int = Field(1_000_000, ge=1)
+    sample: int = Field(default=1_000_000, ge=1)
     """How many texts to train on, from the first."""
 
 
