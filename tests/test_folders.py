@@ -17,6 +17,7 @@ from copyfit.training.folders import (
     rotate,
     set_aside,
     step_folders,
+    write_whole,
 )
 from copyfit.training.keeping import Keeper, Saved, newest_whole
 from copyfit.training.state import RunState, Standing
@@ -51,6 +52,14 @@ def test_a_folder_appears_complete_or_not_at_all(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError), complete_or_absent(tmp_path / "step-2") as folder:
         folder.read_bytes()
     assert [path.name for path in tmp_path.iterdir()] == ["step-1"]
+
+
+def test_a_file_that_cannot_be_written_stays_as_it_was(tmp_path: Path) -> None:
+    write_whole(tmp_path / "recipe.toml", "steps = 1\n")
+    with full_disk(5), pytest.raises(ConfigError, match="File too large"):
+        write_whole(tmp_path / "recipe.toml", "steps = 2\n")
+    assert (tmp_path / "recipe.toml").read_text(encoding="utf-8") == "steps = 1\n"
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_steps_are_ordered_by_number_and_the_newest_are_kept(tmp_path: Path) -> None:

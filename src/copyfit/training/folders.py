@@ -64,9 +64,13 @@ def complete_or_absent(folder: Path) -> Iterator[Path]:
 def write_whole(path: Path, text: str) -> None:
     """Write a file so that a stop on the way leaves what was there before."""
     unfinished = path.with_name(_UNFINISHED + path.name)
-    unfinished.write_text(text, encoding="utf-8")
-    sync(unfinished)
-    unfinished.replace(path)
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        sync(unfinished)
+        unfinished.replace(path)
+    except OSError as problem:
+        unfinished.unlink(missing_ok=True)
+        raise ConfigError(f"cannot write {path}: {problem.strerror}") from problem
 
 
 def sync(path: Path) -> None:

@@ -36,6 +36,8 @@ RECIPE, JOURNAL, CHECKPOINTS, DATA = "recipe.toml", "journal.jsonl", "checkpoint
 def train(recipe: Recipe, output: Path, *, resume: bool = False, device: str | None = None) -> None:
     """Train a recipe's model into a folder; `resume` goes on from the last save there, if there is one.
 
+    A run that goes on on the same device, with as many threads, equals one that never stopped bit for bit.
+    With another number of processes it sees the same data in the same steps, only dropout is drawn anew.
     Started by torchrun, all processes train one model; they must see the same folder. Asked to stop by a
     signal, the run finishes its step, saves and raises KeyboardInterrupt.
     """
