@@ -294,6 +294,17 @@ def test_a_small_size_keeps_the_most_frequent_clusters(kind: str) -> None:
     assert {" ", "e", "s", "a"} <= set(vocabulary.pieces)
 
 
+@pytest.mark.parametrize("kind", ["character", "subword"])
+def test_a_vocabulary_without_clusters_of_several_code_points_is_written_too(kind: str) -> None:
+    section = check({"kind": kind, "minimum": 1}, TargetSection, where="here")
+    vocabulary = TargetVocabulary.train(["new plan", "new port"], section)
+    reader = Tokenizer.from_str(vocabulary.to_json())
+    ids = vocabulary.encode("port now")
+    assert reader.encode("port now").ids == ids
+    assert reader.decode(ids) == "port now"
+    assert TargetVocabulary.from_json(vocabulary.to_json()).pieces == vocabulary.pieces
+
+
 def test_a_subword_vocabulary_can_always_write_a_space() -> None:
     section = TargetSection(kind="subword", size=20, minimum=1)
     vocabulary = TargetVocabulary.train(["港", "船"], section)

@@ -23,9 +23,6 @@ class Alphabet:
         self.codes = {atom: chr(ord(FIRST_CODE) + place) for place, atom in enumerate(several)}
         self._single = frozenset(atom for atom in atoms if len(atom) == 1)
 
-    def __contains__(self, cluster: str) -> bool:
-        return cluster in self._single or cluster in self.codes
-
     def spell(self, text: str) -> str:
         """Write every cluster as one code point."""
         return text if self._single.issuperset(text) else "".join(map(self._code, graphemes(text)))
@@ -36,13 +33,12 @@ class Alphabet:
 
 def frequent_clusters(texts: Iterable[str], *, minimum: int, most: int) -> list[str]:
     """Return the solid clusters that occur at least so often, the most frequent first."""
-    counts = count_clusters(texts)
+    counts = _count_clusters(texts)
     frequent = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     return [cluster for cluster, number in frequent if number >= minimum and is_solid(cluster)][:most]
 
 
-def count_clusters(texts: Iterable[str]) -> Counter[str]:
-    """Count the grapheme clusters of texts."""
+def _count_clusters(texts: Iterable[str]) -> Counter[str]:
     counts: Counter[str] = Counter()
     for text in texts:
         clusters: Sequence[str] = text if all(map(is_solid, text)) else graphemes(text)
