@@ -338,13 +338,15 @@ def test_files_that_cannot_be_used_are_named(writer: Writer, tmp_path: Path) -> 
         (tmp_path / "folder.csv", out, "folder.csv must be a file, a folder is there"),
         (good, good, "the output must be another file than the input"),
         (good, tmp_path / "no" / "out.csv", "cannot write"),
-        (good, tmp_path / "folder.csv", "cannot write"),
+        (good, tmp_path / "folder.csv", "folder.csv: Is a directory"),
         (good, tmp_path / "out.xlsx", "out.xlsx must be named .jsonl"),
         (tmp_path / "in.pt", out, "in.pt must be named .jsonl"),
         (good, tmp_path / "out.parquet.gz", "must be named"),
         (good, tmp_path / "out", "must be named"),
     ):
         assert message in refused(writer, job(source, target))
+    resumed = job(good, tmp_path / "folder.csv", resume=True)
+    assert "folder.csv: Is a directory" in refused(writer, resumed)
     assert "only .jsonl, .csv, .tsv and .txt" in refused(
         writer, job(good, tmp_path / "o.parquet", resume=True)
     )
@@ -400,3 +402,23 @@ def test_headlines_that_do_not_fit_are_counted(tmp_path: Path) -> None:
     tally = run(writer, tmp_path / "in.jsonl", tmp_path / "out.jsonl", Wish(unit="cell"))
     assert tally == Tally(rows=4, failed=1, unfit=2)
     assert [row["fits"] for row in read_rows(tmp_path / "out.jsonl")] == [False, True, False, None]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("name", ["out.jsonl", "out.csv.gz", "out.tsv.xz", "out.txt.zst", "out.parquet"])
+def test_a_full_disk_is_told_in_one_line(writer: Writer, tmp_path: Path, name: str) -> None:
+    write_rows(tmp_path / "in.jsonl", [{"text": "A storm"}] * 3)
+    (tmp_path / name).symlink_to("/dev/full")
+    message = refused(writer, job(tmp_path / "in.jsonl", tmp_path / name))
+    assert f"cannot write {tmp_path / name}: No space left on device" in message
+
+
+def test_what_a_column_cannot_hold_is_told_though_the_file_is_closed_after(
+    writer: Writer, tmp_path: Path
+) -> None:
+    rows: Rows = [{"text": "A storm", "x": 1}] * 16 + [{"text": "A storm", "x": "one"}]
+    write_rows(tmp_path / "in.jsonl", rows)
+    assert "a column must have one type" in refused(
+        writer, job(tmp_path / "in.jsonl", tmp_path / "o.parquet")
+    )
+    assert len(read_rows(tmp_path / "o.parquet")) == 16

@@ -3,6 +3,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from copyfit.writing.plan import Planner
 from copyfit.writing.requests import Natural, Wish
 from copyfit.writing.writer import Effort, Order, Writer
 from support_models import holds_whole
-from support_text import ORACLES
+from support_text import ORACLES, segment
 from support_writing import ARTICLE, TEXTS, random_weights, save_tiny, tiny_checkpoint
 
 
@@ -165,6 +166,7 @@ def test_required_words_and_start_stand_in_every_headline(writer: Writer, charac
         ({"length": 12, "num_beams": True}, "num_beams must be"),
         ({"length": 12, "num_beams": 10**9}, "num_beams must be"),
         ({"length": 12, "batch_size": 0}, "batch_size must be"),
+        ({"length": 12, "no_repeat_ngram_size": -1}, "no_repeat_ngram_size must be a whole number from 0"),
         ({"length": 0}, "length must be from 1 to 10000, given 0"),
         ({"length": 5, "unit": "inch"}, "the unit must be one of"),
     ],
@@ -172,6 +174,19 @@ def test_required_words_and_start_stand_in_every_headline(writer: Writer, charac
 def test_what_cannot_be_served_is_refused(writer: Writer, wish: dict[str, Any], message: str) -> None:
     with pytest.raises(RequestError, match=message):
         writer(ARTICLE, **wish)
+
+
+def repetitions(text: str) -> int:
+    pairs = list(pairwise(segment(text)))
+    return len(pairs) - len(set(pairs))
+
+
+def test_repetition_can_be_forbidden(characters: Writer) -> None:
+    free = characters(ARTICLE, length=40, num_beams=1)
+    varied = characters(ARTICLE, length=40, num_beams=1, no_repeat_ngram_size=2)
+    assert len(free) == len(varied) == 40
+    assert repetitions(free) > 0
+    assert repetitions(varied) == 0
 
 
 @pytest.mark.parametrize("text", ["", " \t\n", "\u3000"])

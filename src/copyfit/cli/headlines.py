@@ -35,6 +35,7 @@ class Flags:
     mode: str | None
     candidates: int
     num_beams: int
+    no_repeat_ngram_size: int
     require: tuple[str, ...]
     start: str | None
     model: str | None
@@ -51,7 +52,12 @@ class Flags:
     @property
     def effort(self) -> Effort:
         """Return how hard to search."""
-        return Effort(num_beams=self.num_beams, count=self.candidates, batch_size=self.batch_size)
+        return Effort(
+            num_beams=self.num_beams,
+            count=self.candidates,
+            batch_size=self.batch_size,
+            no_repeat_ngram_size=self.no_repeat_ngram_size,
+        )
 
 
 def write_headlines(flags: Flags) -> int:

@@ -5,36 +5,52 @@ from typing import Annotated
 
 import typer
 
-Text = Annotated[str | None, typer.Argument(help="The article. Without it --file or standard input is read.")]
-File = Annotated[Path | None, typer.Option(help="Read the article from a file; - is standard input.")]
+Text = Annotated[
+    str | None,
+    typer.Argument(metavar="TEXT", help="The article. Without it --file or standard input is read."),
+]
+File = Annotated[
+    Path | None, typer.Option(metavar="PATH", help="Read the article from a file; - is standard input.")
+]
 Lines = Annotated[bool, typer.Option("--lines", help="Take every line for a text of its own.")]
-Length = Annotated[list[int] | None, typer.Option(help="The budget; may be given several times.")]
-Minimum = Annotated[int | None, typer.Option("--min", help="The least length.")]
-Maximum = Annotated[int | None, typer.Option("--max", help="The greatest length.")]
+Length = Annotated[
+    list[int] | None, typer.Option(metavar="N", help="The budget; may be given several times.")
+]
+Minimum = Annotated[int | None, typer.Option("--min", metavar="N", help="The least length.")]
+Maximum = Annotated[int | None, typer.Option("--max", metavar="N", help="The greatest length.")]
 PresetName = Annotated[
     str | None, typer.Option("--for", metavar="PRESET", help="The budget of a platform; see copyfit presets.")
 ]
-Unit = Annotated[str | None, typer.Option(help="What to count: char, cell, byte, word, ... (char).")]
-Mode = Annotated[str | None, typer.Option(help="exact, max, range or free.")]
+Unit = Annotated[
+    str | None, typer.Option(metavar="UNIT", help="What to count: char, cell, byte, word, ... (char).")
+]
+Mode = Annotated[str | None, typer.Option(metavar="MODE", help="exact, max, range or free.")]
 Candidates = Annotated[int, typer.Option(metavar="K", help="How many headlines to write for each length.")]
 NumBeams = Annotated[int, typer.Option(metavar="B", help="How wide to search.")]
+NoRepeat = Annotated[
+    int,
+    typer.Option(metavar="N", help="Write no N tokens in a row twice, as far as the fit allows; 0 is off."),
+]
 Require = Annotated[
     list[str] | None, typer.Option(metavar="WORD", help="A word that must occur; may be given several times.")
 ]
 Start = Annotated[str | None, typer.Option(metavar="TEXT", help="How the headline must begin.")]
 Model = Annotated[str | None, typer.Option(metavar="DIR", help="The folder of the model.")]
-Device = Annotated[str | None, typer.Option(help="cpu, cuda or cuda:N.")]
+Device = Annotated[str | None, typer.Option(metavar="NAME", help="cpu, cuda or cuda:N.")]
 Json = Annotated[bool, typer.Option("--json", help="Write a JSON object for each text and length.")]
 Input = Annotated[
     Path | None,
     typer.Option(
         "--input",
+        metavar="PATH",
         help="Rows to write for: .jsonl, .csv, .tsv, .txt (also .gz, .xz, .zst) or .parquet.",
     ),
 ]
-Output = Annotated[Path | None, typer.Option(help="Where to write the rows; - is standard output.")]
-TextColumn = Annotated[str, typer.Option(help="The column of the article.")]
-LengthColumn = Annotated[str | None, typer.Option(help="The column of the budget (length).")]
+Output = Annotated[
+    Path | None, typer.Option(metavar="PATH", help="Where to write the rows; - is standard output.")
+]
+TextColumn = Annotated[str, typer.Option(metavar="NAME", help="The column of the article.")]
+LengthColumn = Annotated[str | None, typer.Option(metavar="NAME", help="The column of the budget (length).")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on after the last row of the output.")]
 ShowCount = Annotated[bool, typer.Option("--show-count", help="Write the true count behind each headline.")]
 BatchSize = Annotated[int, typer.Option(metavar="N", help="How many searches to run together.")]
@@ -52,6 +68,7 @@ def write(
     mode: Mode = None,
     candidates: Candidates = 1,
     num_beams: NumBeams = 5,
+    no_repeat_ngram_size: NoRepeat = 0,
     require: Require = None,
     start: Start = None,
     model: Model = None,
@@ -81,6 +98,7 @@ def write(
             mode=mode,
             candidates=candidates,
             num_beams=num_beams,
+            no_repeat_ngram_size=no_repeat_ngram_size,
             require=tuple(require or ()),
             start=start,
             model=model,

@@ -8,6 +8,7 @@ import lzma
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol, Self, cast
 
@@ -43,7 +44,7 @@ def resume_sink(path: Path) -> tuple[Sink, int]:
     form = form_of(path)
     if form == "parquet" or path == STREAM:
         raise DataError(f"only .jsonl, .csv, .tsv and .txt files can be resumed, given {path}")
-    if not path.exists():
+    if not path.is_file():
         return open_sink(path), 0
     records, header = _keep_whole_records(path, form)
     sink = _TextSink(path, form, _opened(path, append=True))
@@ -77,12 +78,9 @@ def _whole_records(path: Path, form: str) -> Iterator[bytes]:
 
 
 def _readable_lines(path: Path) -> Iterator[bytes]:
-    try:
-        with open_bytes(path) as stream:
-            yield from stream
-    except DataError:
-        # The end of a compressed file is missing when its writer was stopped.
-        return
+    # The end of a compressed file is missing when its writer was stopped.
+    with open_bytes(path) as stream, suppress(DataError):
+        yield from stream
 
 
 class _TextSink:
@@ -95,8 +93,10 @@ class _TextSink:
         self._file = file
 
     def write(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        self._file.write("".join(self._lines(rows)).encode())
-        self._file.flush()
+        lines = "".join(self._lines(rows)).encode()
+        with _writing(self._path):
+            self._file.write(lines)
+            self._file.flush()
 
     def _lines(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         delimited = DELIMITERS.get(self._form)
@@ -114,8 +114,9 @@ class _TextSink:
         return self
 
     def __exit__(self, *problem: object) -> None:
-        if self._file is not sys.stdout.buffer:
-            self._file.close()
+        if self._path != STREAM:
+            with _closing(self._path, *problem):
+                self._file.close()
 
 
 def _columns(rows: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -131,10 +132,23 @@ def _check_columns(path: Path, row: Mapping[str, Any], columns: Sequence[str]) -
 def _opened(path: Path, *, append: bool) -> BinaryIO:
     if path == STREAM:
         return sys.stdout.buffer
-    try:
+    with _writing(path):
         return _OPENERS.get(path.suffix, _open_plain)(path, "ab" if append else "wb")
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
     except OSError as problem:
         raise DataError(f"cannot write {path}: {problem.strerror}") from problem
+
+
+def _closing(path: Path, *problem: object) -> AbstractContextManager[None]:
+    """Let the problem that closes a file be the one that is told."""
+    return _writing(path) if problem[0] is None else suppress(OSError)
 
 
 def _open_plain(path: Path, mode: str) -> BinaryIO:
@@ -183,15 +197,17 @@ class _ParquetSink:
             raise DataError(f"{self._path}: a column must have one type: {problem}") from problem
         if self._writer is None:
             self._writer = parquet.ParquetWriter(self._file, schema)
-        self._writer.write_table(table)
+        with _writing(self._path):
+            self._writer.write_table(table)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *problem: object) -> None:
-        if self._writer is not None:
-            self._writer.close()
-        self._file.close()
+        with _closing(self._path, *problem):
+            if self._writer is not None:
+                self._writer.close()
+            self._file.close()
 
 
 def _schema(rows: Sequence[Mapping[str, Any]]) -> Any:

@@ -38,6 +38,7 @@ class Options(TypedDict, total=False):
     require: Sequence[str]
     start: str | None
     num_beams: int
+    no_repeat_ngram_size: int
     batch_size: int | None
     show_progress_bar: bool | None
 
@@ -58,18 +59,26 @@ class Effort:
     batch_size: int = BATCH_SIZE
     show_progress_bar: bool | None = False
     """None shows progress on a terminal only."""
+    no_repeat_ngram_size: int = 0
+    """No so many tokens in a row twice, as far as fit and required words allow; 0 is off."""
 
     def check(self) -> None:
         """Raise unless all numbers are within what a search can take."""
-        for name, value in (("num_beams", self.num_beams), ("candidates", self.count)):
-            _check_whole(name, value, MOST_BEAMS)
-        _check_whole("batch_size", self.batch_size, 1_000_000)
+        _check_whole("num_beams", self.num_beams, (1, MOST_BEAMS))
+        _check_whole("candidates", self.count, (1, MOST_BEAMS))
+        _check_whole("batch_size", self.batch_size, (1, 1_000_000))
+        _check_whole("no_repeat_ngram_size", self.no_repeat_ngram_size, (0, 100))
 
     def search_options(self) -> SearchOptions:
         """Return the options of a search wide enough to choose from."""
         num_beams = max(self.num_beams, self.count)
         keep = max(num_beams, POOL * self.count)
-        return SearchOptions(num_beams=num_beams, keep=keep, batch_size=self.batch_size)
+        return SearchOptions(
+            num_beams=num_beams,
+            keep=keep,
+            no_repeat_ngram=self.no_repeat_ngram_size,
+            batch_size=self.batch_size,
+        )
 
 
 class Writer:
@@ -77,7 +86,7 @@ class Writer:
 
     Every method takes a `length` and, by keyword, `unit`, `mode` (exact, max, range or free), `minimum` for
     a range, or a `preset` in their place; `require` (words that must occur) and `start` (how the headline
-    begins); `num_beams`, `batch_size` and `show_progress_bar`.
+    begins); `num_beams`, `no_repeat_ngram_size`, `batch_size` and `show_progress_bar`.
     """
 
     def __init__(
@@ -238,12 +247,14 @@ def _asked(length: int | None, options: Options) -> tuple[Wish, Effort]:
     batch_size = options.get("batch_size")
     effort = Effort(
         num_beams=options.get("num_beams", 5),
+        no_repeat_ngram_size=options.get("no_repeat_ngram_size", 0),
         batch_size=BATCH_SIZE if batch_size is None else batch_size,
         show_progress_bar=options.get("show_progress_bar"),
     )
     return wish, effort
 
 
-def _check_whole(name: str, value: object, most: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise RequestError(f"{name} must be a whole number from 1 to {most}, given {value!r}")
+def _check_whole(name: str, value: object, bounds: tuple[int, int]) -> None:
+    least, most = bounds
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise RequestError(f"{name} must be a whole number from {least} to {most}, given {value!r}")
