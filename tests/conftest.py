@@ -12,8 +12,13 @@ CHECKED = (
     "copyfit.models.ensemble",
     "copyfit.models.transformer",
     "copyfit.generation.search",
+    "copyfit.generation.beams",
     "copyfit.generation.constraints",
+    "copyfit.generation.masks",
+    "copyfit.generation.phrases",
+    "copyfit.generation.rules",
     "copyfit.generation.sampling",
+    "copyfit.runtime.torch_engine",
     "copyfit.training.loss",
 )
 install_import_hook(CHECKED, "beartype.beartype")

@@ -220,6 +220,13 @@ def test_prepared_data_of_another_recipe_is_replaced(home: Path, tmp_path: Path)
     assert sorted(path.name for path in (tmp_path / "run").glob(".*")) == [".lock"]
 
 
+def test_pairs_that_cannot_be_read_are_what_the_error_speaks_of(home: Path, tmp_path: Path) -> None:
+    values = recipe_of(home).model_dump()
+    values["data"]["train"] = (str(tmp_path / "absent.tsv"),)
+    with pytest.raises(DataError, match=r"absent\.tsv must be a readable file"):
+        train(Recipe.model_validate(values), tmp_path / "run", device="cpu")
+
+
 def test_a_data_folder_that_is_something_else_is_left_alone(home: Path, tmp_path: Path) -> None:
     mine = tmp_path / "run" / "data" / "mine.txt"
     mine.parent.mkdir(parents=True)

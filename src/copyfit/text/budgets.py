@@ -99,7 +99,7 @@ def _free_hops(free: _Moves, states: int) -> NDArray[np.int32]:
     hops = np.full((states, states), UNREACHABLE, dtype=np.int32)
     hops[free.state, free.next_state] = 1
     np.fill_diagonal(hops, 0)
-    for middle in range(states):
+    for middle in np.intersect1d(free.state, free.next_state):
         hops = np.minimum(hops, hops[:, middle, None] + hops[None, middle])
     return hops
 

@@ -137,6 +137,8 @@ class Run:
         try:
             prepare(*sections, folder)
         except DataError:
+            if not folder.exists():
+                raise
             # Data of another recipe is replaced; a folder that is something else is not ours to remove.
             open_prepared(folder)
             fresh = folder.with_name(f".{DATA}.fresh")
