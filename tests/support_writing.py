@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +10,10 @@ import torch
 from numpy.typing import NDArray
 
 from copyfit.checkpoint import Checkpoint, save_checkpoint
+from copyfit.generation.jobs import Counting, Hypothesis, Job, SearchOptions
 from copyfit.models.build import build_model
 from copyfit.models.config import TransformerSection
+from copyfit.text.automaton import FIRST_PIECE
 from copyfit.text.tokenizer import SourceSection, SourceTokenizer
 from copyfit.text.vocabulary import TargetSection, TargetVocabulary
 from copyfit.text.words import WordList
@@ -54,6 +57,27 @@ def random_weights(checkpoint: Checkpoint, *, seed: int = 0) -> dict[str, NDArra
         )
     # Larger than fresh ones, so that the model has opinions.
     return {name: 3 * parameter.detach().numpy() for name, parameter in model.named_parameters()}
+
+
+class Stutterer:
+    """Be an engine that needs no model: fill the budget with one letter, which the source decides."""
+
+    def search(
+        self, jobs: Sequence[Job], counting: Counting, options: SearchOptions
+    ) -> list[list[Hypothesis]]:
+        costs = counting.automaton.cost[counting.automaton.start]
+        letters = [
+            token
+            for token, piece in enumerate(counting.pieces, FIRST_PIECE)
+            if piece.isascii() and piece.isalpha() and costs[token] == 1
+        ]
+        return [
+            [
+                Hypothesis((letters[(sum(job.source) + rank) % len(letters)],) * job.limit, -rank, job.limit)
+                for rank in range(min(options.keep, len(letters)))
+            ]
+            for job in jobs
+        ]
 
 
 def save_tiny(directory: Path, kind: str = "subword", *, unit: str = "char", seed: int = 0) -> Path:

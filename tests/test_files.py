@@ -20,7 +20,7 @@ from copyfit.writing.requests import Wish
 from copyfit.writing.rows import read_rows as read_input
 from copyfit.writing.sinks import open_sink
 from copyfit.writing.writer import Effort, Writer
-from support_writing import TEXTS, random_weights, save_tiny, tiny_checkpoint
+from support_writing import TEXTS, Stutterer, random_weights, save_tiny, tiny_checkpoint
 
 EFFORT = Effort(num_beams=1, batch_size=2)
 ADDED = {"headline", "headline_length", "fits", "truncated", "error"}
@@ -29,7 +29,8 @@ Rows = list[dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def writer(tmp_path_factory: pytest.TempPathFactory) -> Writer:
-    return Writer(save_tiny(tmp_path_factory.mktemp("models") / "tiny"), device="cpu")
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    return Writer(save_tiny(folder, "character"), engine=Stutterer())
 
 
 def write_text(path: Path, text: str) -> None:
@@ -277,7 +278,7 @@ def test_a_stopped_run_goes_on_where_it_stopped(writer: Writer, tmp_path: Path, 
     target = tmp_path / name
     run(writer, tmp_path / "in.jsonl", target, Wish(4), Wish(3))
     whole, text = target.read_bytes(), read_text(target)
-    cuts = [0, 1, *range(20, len(whole), max(len(whole) // 5, 1)), len(whole) - 1, len(whole)]
+    cuts = [*range(0, len(whole), max(len(whole) // 40, 1)), len(whole) - 1, len(whole)]
     for cut in cuts:
         target.write_bytes(whole[:cut])
         tally = run(writer, tmp_path / "in.jsonl", target, Wish(4), Wish(3), resume=True)
