@@ -42,7 +42,8 @@ bench: setup ## Speed and memory, as ratios within one run
 	$(BIN)/python -m benchmarks
 
 docs: setup ## Build the documentation into site/
-	$(BIN)/zensical build --clean
+	$(BIN)/python docs/generate.py
+	$(BIN)/zensical build --clean --strict
 
 clean: ## Remove what was built
 	rm -rf $(VENV) runs site dist .coverage* .mypy_cache .ruff_cache .pytest_cache

@@ -1,4 +1,4 @@
-"""The method's promise: a model that is told the budget writes lengths it never saw, one that is not does not."""
+"""The method's promise: told the budget, a model writes lengths it never saw; not told, it does not."""
 
 from pathlib import Path
 

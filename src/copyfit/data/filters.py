@@ -21,6 +21,7 @@ class FilterSection(Section):
     source_characters: tuple[int, int] = (1, 100_000)
     """The least and the greatest length of a source."""
     target_characters: tuple[int, int] = (1, 1_000)
+    """The least and the greatest length of a target."""
     overlap: float = Field(default=0.0, ge=0, le=1)
     """The least share of a target's content words that must occur in the source; 0 asks for none."""
     duplicates: Duplicates = "pair"

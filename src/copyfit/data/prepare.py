@@ -43,10 +43,13 @@ class DataSection(Section):
     """Say which pairs there are and how they are filtered and encoded."""
 
     train: tuple[str, ...] = Field(min_length=1)
-    """Files of pairs, see `data.corpus.read_pairs`."""
+    """Files of pairs: .tsv, .csv, .jsonl, .parquet, or `texts.txt|headlines.txt`; also .gz, .xz, .zst."""
     validation: tuple[str, ...] = ()
+    """Files of pairs that the model is tried on."""
     unit: str = "char"
+    """What a budget counts; the model is told budgets in it."""
     on_bad_line: Literal["fail", "skip"] = "fail"
+    """Whether a bad line ends the preparation or is counted and left out."""
     filters: FilterSection = FilterSection()
     longest_source: int = Field(default=200, ge=1)
     """In tokens; longer sources are cut off."""
@@ -54,11 +57,12 @@ class DataSection(Section):
     """In tokens; longer targets are dropped."""
     segmentations: int = Field(default=0, ge=0, le=16)
     """How many sampled segmentations of every target an epoch is taken from in turn, besides the best."""
-    dropout: float = Field(default=0.1, ge=0, lt=1)
+    dropout: float = Field(default=0.03, ge=0, lt=1)
     """Chance of each merge to be left out in a sampled segmentation."""
     leave_out_lengths: tuple[int, ...] = ()
     """Budgets that no training target may have; validation keeps them."""
     seed: int = Field(default=1, ge=0)
+    """Fixes the sampled segmentations and the sample that tokenizers are trained on."""
     workers: int = Field(default=0, ge=0)
     """Processes that encode, 0 for one a core; the outcome is the same for any number."""
 

@@ -38,6 +38,7 @@ class SourceSection(Section):
     """Say how sources are cut into subwords."""
 
     kind: Literal["bpe", "unigram"] = "bpe"
+    """How the pieces are found."""
     size: int = Field(default=16_000, ge=300, le=65_535)
     """The most tokens, the three reserved ones among them."""
     sample: int = Field(default=200_000, ge=1)

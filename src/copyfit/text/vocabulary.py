@@ -25,6 +25,7 @@ class TargetSection(Section):
     """Say what targets are written in."""
 
     kind: Literal["character", "subword"] = "character"
+    """Whether a token is one character (grapheme cluster), or may be several."""
     size: int = Field(default=8_000, ge=16, le=65_535)
     """The most tokens, the three reserved ones among them."""
     minimum: int = Field(default=5, ge=1)

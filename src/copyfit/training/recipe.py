@@ -19,25 +19,37 @@ class TrainingSection(Section):
     """Say how to train, how long, and what to keep. The run ends at the first maximum that is reached."""
 
     steps: int | None = Field(default=None, ge=1)
+    """Most steps of the run."""
     epochs: int | None = Field(default=None, ge=1)
+    """Most passes over the training pairs."""
     minutes: float | None = Field(default=None, gt=0)
+    """Most minutes of the run."""
     batches_per_step: int = Field(default=1, ge=1)
     """Batches that make one step, shared out to all processes: the same step on any hardware."""
     optimizer: OptimizerName = "adam"
+    """Adam, or AdamW with decay apart from the gradient."""
     learning_rate: float = Field(default=1e-3, gt=0)
+    """The greatest rate, reached at the end of the warm-up."""
     schedule: ScheduleName = "inverse-square-root"
+    """How the rate falls after the warm-up."""
     warmup_steps: int = Field(default=4000, ge=0)
+    """Steps in which the rate rises evenly."""
     final_rate: float = Field(default=0.0, ge=0, le=1)
     """Where the cosine ends, as a share of the learning rate."""
     betas: tuple[float, float] = (0.9, 0.98)
+    """Decay of the moments of the gradient."""
     epsilon: float = Field(default=1e-9, gt=0)
+    """What keeps a step finite where gradients vanish."""
     weight_decay: float = Field(default=0.0, ge=0)
+    """Of matrices only."""
     clip_norm: float = Field(default=1.0, ge=0)
     """Greatest norm of the gradient; 0 is no limit."""
     label_smoothing: float = Field(default=0.1, ge=0, lt=1)
+    """Share of each label that is spread over all tokens."""
     precision: Literal["float32", "bfloat16", "float64"] = "float32"
     """Type of the products; weights are float32 with bfloat16 products too."""
     compile: bool = False
+    """Whether PyTorch compiles the model first; worth half a minute on a GPU."""
     deterministic: bool = False
     """Whether a GPU may only use operations that give the same bits every time."""
     ema_decay: float = Field(default=0.0, ge=0, lt=1)
@@ -45,8 +57,11 @@ class TrainingSection(Section):
     average_last: int = Field(default=5, ge=1)
     """How many of the last checkpoints `average` is the mean of, where there is no moving average."""
     keep_checkpoints: int = Field(default=5, ge=1)
+    """How many of the last saves stay."""
     save_every: int = Field(default=1000, ge=1)
+    """Steps between two saves."""
     journal_every: int = Field(default=50, ge=1)
+    """Steps between two lines of the journal."""
     max_skipped_steps: int = Field(default=20, ge=1)
     """Steps in a row whose loss or gradient may be infinite or no number before the run gives up."""
     tracking: tuple[str, ...] = ()
@@ -78,13 +93,16 @@ class ValidationSection(Section):
     decode: int = Field(default=200, ge=0)
     """How many sources get a headline of their own target's length, to see whether it is met; 0 is none."""
     num_beams: int = Field(default=1, ge=1)
+    """How wide the search for these headlines is."""
 
 
 class Recipe(Section):
     """Be all that a run follows from."""
 
     name: str = Field(min_length=1)
+    """What the model is called in its answers."""
     seed: int = Field(default=1, ge=0)
+    """Fixes the first weights, the order of the pairs and dropout."""
     data: DataSection
     source: SourceSection = SourceSection.model_validate({})
     target: TargetSection = TargetSection.model_validate({})
