@@ -3,10 +3,8 @@ import pytest
 from copyfit.writing.choice import Candidate, choose
 
 
-def candidate(
-    text: str, score: float, *, aim: int = 10, spent: int = 10, missing: int = 0, whole: bool = True
-) -> Candidate:
-    return Candidate(text, score, spent, aim, missing, whole)
+def candidate(text: str, score: float, *, aim: int = 10, spent: int = 10, whole: bool = True) -> Candidate:
+    return Candidate(text, score, spent, aim, whole)
 
 
 def texts(candidates: list[Candidate], count: int = 9) -> list[str]:
@@ -19,10 +17,6 @@ def test_the_likeliest_text_comes_first() -> None:
 
 def test_half_a_word_loses_to_a_whole_one_however_likely() -> None:
     assert texts([candidate("half", -1, whole=False), candidate("whole", -9)]) == ["whole", "half"]
-
-
-def test_a_required_word_is_worth_more_than_a_whole_last_word() -> None:
-    assert texts([candidate("lacks", -1, missing=1), candidate("has", -9, whole=False)]) == ["has", "lacks"]
 
 
 def test_texts_are_distinct_and_the_best_of_equal_ones_is_kept() -> None:

@@ -419,11 +419,12 @@ def test_a_mistake_in_a_recipe_is_told_in_one_line(tmp_path: Path, capsys: Outpu
         assert error.count("\n") == 1
 
 
-def test_a_missing_file_of_pairs_is_told(tmp_path: Path, capsys: Output) -> None:
+@pytest.mark.parametrize("command", ["train", "prepare"])
+def test_a_missing_file_of_pairs_is_told(tmp_path: Path, capsys: Output, command: str) -> None:
     recipe = tmp_path / "recipe.toml"
     recipe.write_text(RECIPE.format(folder=tmp_path), encoding="utf-8")
-    assert run(["prepare", str(recipe), "--output", str(tmp_path / "data")]) == 2
-    assert f"{tmp_path}/train.tsv" in capsys.readouterr().err
+    assert run([command, str(recipe), "--output", str(tmp_path / "output")]) == 2
+    assert f"copyfit: error: {tmp_path}/train.tsv" in capsys.readouterr().err
 
 
 def test_without_pytorch_training_says_what_to_install(

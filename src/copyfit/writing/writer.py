@@ -182,7 +182,7 @@ class Writer:
 
     def _result(self, plan: Plan, found: Sequence[Found], count: int) -> Result:
         candidates = [self._candidate(plan, each) for each in found]
-        chosen = choose(candidates, count) or [Candidate("", 0.0, 0, plan.request.budget, 0, False)]
+        chosen = choose(candidates, count) or [Candidate("", 0.0, 0, plan.request.budget, False)]
         headlines = tuple(_headline(plan, candidate) for candidate in chosen)
         return Result(plan.request, headlines, plan.truncated)
 
@@ -193,7 +193,6 @@ class Writer:
             score=found.hypothesis.score,
             spent=found.hypothesis.spent,
             aim=found.aim,
-            missing=sum(word not in text for word in plan.request.require),
             whole=ends_whole(text, plan.source, self._checkpoint.words),
         )
 
