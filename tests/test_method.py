@@ -65,7 +65,12 @@ def test_lengths_left_out_of_training_are_met_exactly(examples: Path, tmp_path: 
 
 
 def test_subword_targets_meet_unseen_lengths_without_masks_too(examples: Path, tmp_path: Path) -> None:
-    settings = ('target.kind="subword"', "target.size=300", "data.segmentations=2", "data.dropout=0.03")
+    settings = (
+        'target.kind="subword"',
+        "target.size=300",
+        "data.segmentations=2",
+        "batches.target_tokens=400",
+    )
     writer = trained(examples, tmp_path / "run", *settings, steps=700)
     assert exact_share(errors(writer, examples)) >= 0.8
 
