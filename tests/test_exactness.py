@@ -2,6 +2,7 @@
 
 import random
 import unicodedata
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -54,6 +55,8 @@ class World(NamedTuple):
     writer: Writer
     atoms: tuple[str, ...]
     """The clusters that the model can write, without the space."""
+    words: tuple[str, ...]
+    """Some words that it can write."""
 
     def can_write(self, unit: str, lengths: range) -> bool:
         """Tell whether some length is a sum of the costs of clusters; a space could only add more sums."""
@@ -104,7 +107,9 @@ def make_world(seed: int) -> World:
     atoms = tuple(
         piece for piece in checkpoint.target.pieces if ORACLES["grapheme"](piece) == 1 and piece != " "
     )
-    return World(open_writer(checkpoint, seed, strength=draw.choice([1, 5, 20])), atoms)
+    return World(
+        open_writer(checkpoint, seed, strength=draw.choice([1, 5, 20])), atoms, tuple(texts[0].split())
+    )
 
 
 def open_writer(checkpoint: Checkpoint, seed: int, *, strength: float) -> Writer:
@@ -195,3 +200,31 @@ def test_no_headline_of_ten_thousand_breaks_its_mode_or_claims_a_fit_it_does_not
     seed: int, cases: list[Case], effort: Effort
 ) -> None:
     check_batch(seed, cases, effort)
+
+
+@given(
+    seed=WORLDS,
+    chosen=st.lists(st.integers(0, 7), max_size=2),
+    begun=st.booleans(),
+    unit=st.sampled_from(UNITS),
+    budget=st.integers(1, 40),
+)
+@settings(max_examples=30, **LAX)
+def test_required_words_and_start_stand_in_every_headline_or_are_refused(
+    *, seed: int, chosen: list[int], begun: bool, unit: str, budget: int
+) -> None:
+    world = make_world(seed % 20)
+    words = [world.words[number % len(world.words)] for number in chosen]
+    case = Case("A text", unit, "max", budget, 1)
+    case = case.in_words() if unit == "word" else case
+    wish = replace(case.wish, require=words, start=world.words[0] if begun else None)
+    (result,) = world.writer.fulfil([Order(case.text, wish)], Effort(num_beams=2, count=2))
+    wanted = " ".join(dict.fromkeys([*([world.words[0]] if begun else []), *words]))
+    if result.error is not None:
+        assert "must fit into" in result.error
+        assert ORACLES[unit](wanted) > case.budget
+        return
+    check(case, result, world)
+    for headline in result.headlines:
+        assert all(word in headline.text for word in words)
+        assert headline.text.startswith(world.words[0]) or not begun
