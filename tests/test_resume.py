@@ -256,6 +256,23 @@ def test_a_run_does_not_go_on_with_other_data(runs: Runs, tmp_path: Path) -> Non
             train(Recipe.model_validate(values | change), output, resume=True, device="cpu")
 
 
+def test_a_run_does_not_go_on_with_pairs_that_changed(runs: Runs, tmp_path: Path) -> None:
+    output = copy_as_of(runs.killed, 3, tmp_path / "changed")
+    recipe = recipe_of(runs.home)
+    pairs = Path(recipe.data.train[0])
+    before, data = pairs.read_bytes(), sorted((output / "data").rglob("*"))
+    try:
+        pairs.write_bytes(before + b"one more source\tone more target\n")
+        with pytest.raises(ConfigError, match="the files of pairs must be as they were"):
+            train(recipe, output, resume=True, device="cpu")
+        assert sorted((output / "data").rglob("*")) == data
+        shutil.rmtree(output / "data")
+        with pytest.raises(ConfigError, match="the files of pairs must be as they were"):
+            train(recipe, output, resume=True, device="cpu")
+    finally:
+        pairs.write_bytes(before)
+
+
 def test_a_finished_run_is_not_overwritten(runs: Runs) -> None:
     with pytest.raises(ConfigError, match="holds a run: go on with --resume"):
         train(recipe_of(runs.home), runs.uninterrupted, device="cpu")

@@ -27,7 +27,6 @@ def reorder(cache: Cache, parents: Int[Tensor, "rows beams"]) -> Cache:
 
 
 @runtime_checkable
-@runtime_checkable
 class Seq2Seq(Protocol):
     """What the search needs of a model. Positions are told in budget consumed, not in tokens."""
 

@@ -66,7 +66,7 @@ class Padded(Rows):
 class Packed(Rows):
     """Rows laid end to end: tensors are [tokens, ...], row i from `offsets[i]` to `offsets[i + 1]`.
 
-    On a GPU nothing is padded; elsewhere the rows are padded for the time of the attention.
+    Nothing is padded on a GPU where the kernel suits; elsewhere rows are, for the time of the attention.
     """
 
     offsets: Int[Tensor, " rows_1"]
@@ -77,9 +77,10 @@ class Packed(Rows):
     ) -> Float[Tensor, "tokens heads features"]:
         """Attend within each row."""
         if joined.is_cuda:
-            from copyfit.nn.kernels import attend_within  # Triton comes with PyTorch's CUDA builds only
+            from copyfit.nn import kernels  # Triton comes with PyTorch's CUDA builds only
 
-            return cast(Tensor, attend_within(joined, self.offsets, self.longest, causal)[0])
+            if kernels.suits(joined):
+                return cast(Tensor, kernels.attend_within(joined, self.offsets, self.longest, causal)[0])
         return self.unpad(self.padded().attend_within(self.pad(joined), causal=causal))
 
     def attend_across(
@@ -90,9 +91,11 @@ class Packed(Rows):
     ) -> Float[Tensor, "tokens heads features"]:
         """Attend to the same row of others."""
         if query.is_cuda:
-            from copyfit.nn.kernels import attend_across  # Triton comes with PyTorch's CUDA builds only
+            from copyfit.nn import kernels  # Triton comes with PyTorch's CUDA builds only
 
-            return cast(Tensor, attend_across(query, joined, self.offsets, others.offsets, self.longest)[0])
+            if kernels.suits(query):
+                offsets = (self.offsets, others.offsets)
+                return cast(Tensor, kernels.attend_across(query, joined, *offsets, self.longest)[0])
         seen = self.padded().attend_across(self.pad(query), others.pad(joined), others.padded())
         return self.unpad(seen)
 

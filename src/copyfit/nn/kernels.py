@@ -26,6 +26,14 @@ class Tile(NamedTuple):
 FORWARD = Tile(128, 64, 4)
 BACKWARD = Tile(32, 64, 4)
 LOG2_E = math.log2(math.e)
+_TYPES = (torch.bfloat16, torch.float16, torch.float32)
+_LEAST_FEATURES = 16
+
+
+def suits(tensor: Tensor) -> bool:
+    """Tell whether the kernels can take a tensor's type and its number of features a head, a power of two."""
+    features = tensor.shape[-1]
+    return tensor.dtype in _TYPES and features >= _LEAST_FEATURES and features & (features - 1) == 0
 
 
 @triton.jit
@@ -40,6 +48,12 @@ def _store(tensor, values, tokens, length, stride, FEATURES: tl.constexpr):
     """Store tokens of a row and head, none beyond the row's end."""
     places = tensor + tokens[:, None].to(tl.int64) * stride + tl.arange(0, FEATURES)[None, :]
     tl.store(places, values.to(tensor.dtype.element_ty), mask=(tokens < length)[:, None])
+
+
+@triton.jit
+def _dot(left, right):
+    """Multiply without rounding float32 to tf32."""
+    return tl.dot(left, right, input_precision="ieee")
 
 
 @triton.jit
@@ -75,12 +89,12 @@ def _attend(
         seen = (key_tokens < key_length)[None, :]
         if CAUSAL:
             seen = seen & (key_tokens[None, :] <= query_tokens[:, None])
-        scores = tl.where(seen, tl.dot(queries, tl.trans(keys)) * SCALE, float("-inf"))
+        scores = tl.where(seen, _dot(queries, tl.trans(keys)) * SCALE, float("-inf"))
         higher = tl.maximum(highest, tl.max(scores, 1))
         shares = tl.exp2(scores - higher[:, None])
         shrink = tl.exp2(highest - higher)
         total = total * shrink + tl.sum(shares, 1)
-        mixed = mixed * shrink[:, None] + tl.dot(shares.to(values.dtype), values)
+        mixed = mixed * shrink[:, None] + _dot(shares.to(values.dtype), values)
         highest = higher
     _store(output, mixed / total[:, None], query_tokens, query_length, heads * FEATURES, FEATURES)
     tl.store(log_sum + query_tokens * heads, highest + tl.log2(total), mask=query_tokens < query_length)
@@ -124,14 +138,14 @@ def _attend_backward(
             seen = (key_tokens < key_length)[:, None]
             if CAUSAL:
                 seen = seen & (key_tokens[:, None] <= tokens[None, :])
-            scores = tl.dot(keys, tl.trans(queries)) * SCALE - log_sums[None, :]
+            scores = _dot(keys, tl.trans(queries)) * SCALE - log_sums[None, :]
             shares = tl.where(seen, tl.exp2(scores), 0.0)
             common = tl.sum(asked.to(tl.float32) * outputs.to(tl.float32), 1)
-            slopes = shares * (tl.dot(values, tl.trans(asked)) - common[None, :])
+            slopes = shares * (_dot(values, tl.trans(asked)) - common[None, :])
             slopes = slopes.to(queries.dtype)
-            value_sum += tl.dot(shares.to(asked.dtype), asked)
-            key_sum += tl.dot(slopes, queries)
-            query_sum = tl.trans(tl.dot(tl.trans(keys), slopes)) * SLOPE_SCALE
+            value_sum += _dot(shares.to(asked.dtype), asked)
+            key_sum += _dot(slopes, queries)
+            query_sum = tl.trans(_dot(tl.trans(keys), slopes)) * SLOPE_SCALE
             if key_begin > 0:  # the row has more keys than a tile: add to what the tile before has left
                 tl.debug_barrier()
                 query_sum += _load(query_slope, tokens, query_length, query_slope_stride, FEATURES)

@@ -1,14 +1,14 @@
 """Steps that change the weights, or do not."""
 
 from collections.abc import Iterable, Mapping
-from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 from torch.optim import Adam, Optimizer
 
-OptimizerName = Literal["adam", "adamw"]
+from copyfit.training.recipe import OptimizerName
+
 MOMENTS = ("exp_avg", "exp_avg_sq", "step")
 
 

@@ -11,8 +11,9 @@ from copyfit.data.prepare import DataSection
 from copyfit.models.config import ModelSection
 from copyfit.text.tokenizer import SourceSection
 from copyfit.text.vocabulary import TargetSection
-from copyfit.training.optimizer import OptimizerName
 from copyfit.training.schedule import ScheduleName
+
+OptimizerName = Literal["adam", "adamw"]
 
 
 class TrainingSection(Section):

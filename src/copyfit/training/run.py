@@ -53,7 +53,7 @@ def train(recipe: Recipe, output: Path, *, resume: bool = False, device: str | N
             saved = run.take_up()
         else:
             run.begin()
-        data = run.prepare()
+        data = run.prepare(saved)
         with run.reporter(saved) as reporter:
             run.trainer(data, saved, reporter).run()
 
@@ -124,15 +124,27 @@ class Run:
     def _write_recipe(self) -> None:
         write_whole(self.output / RECIPE, write_toml(self.recipe))
 
-    def prepare(self) -> PreparedData:
-        """Prepare the data, unless that was done; the first process does it for all."""
+    def prepare(self, saved: Saved | None = None) -> PreparedData:
+        """Prepare the data, unless that was done; the first process does it for all.
+
+        A run that goes on needs the data it began with: other pairs would make other tokens.
+        """
         folder = self.output / DATA
         if self.processes.first:
-            self._prepare_alone(folder)
+            self._prepare_alone(folder, saved)
         self.processes.wait()
-        return open_prepared(folder)
+        data = open_prepared(folder)
+        if saved and data.train.manifest.recipe != saved.run.data:
+            raise self._changed_pairs()
+        return data
 
-    def _prepare_alone(self, folder: Path) -> None:
+    def _changed_pairs(self) -> ConfigError:
+        return ConfigError(
+            f"the files of pairs must be as they were for the run in {self.output} to go on, they have"
+            " changed: put them back, or train into another folder"
+        )
+
+    def _prepare_alone(self, folder: Path, saved: Saved | None) -> None:
         sections = self.recipe.data, self.recipe.source, self.recipe.target
         try:
             prepare(*sections, folder)
@@ -141,6 +153,8 @@ class Run:
                 raise
             # Data of another recipe is replaced; a folder that is something else is not ours to remove.
             open_prepared(folder)
+            if saved:
+                raise self._changed_pairs() from None
             fresh = folder.with_name(f".{DATA}.fresh")
             prepare(*sections, fresh)
             shutil.rmtree(folder)
@@ -172,7 +186,7 @@ class Run:
             reporter=reporter,
             keeper=Keeper(self.output, self._described(data), keep=self.recipe.training.keep_checkpoints),
             validate=validator,
-            state=saved.run if saved else RunState(),
+            state=saved.run if saved else RunState(data=data.train.manifest.recipe),
         )
         reporter.record("start", self._facts(trainer))
         self._randomness(saved)

@@ -49,6 +49,8 @@ class RunState(Section):
     journal_bytes: int = 0
     best_loss: float | None = None
     processes: int = 1
+    data: str = ""
+    """The hash of all that the prepared data follow from."""
 
 
 class _Facts(Section):

@@ -187,6 +187,7 @@ class Trainer:
             journal_bytes=self.reporter.journal_bytes(),
             best_loss=self.best_loss,
             processes=self.processes.shard.size,
+            data=self.state.data,
         )
 
     def _now(self) -> Standing:
