@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-# A pinned PyTorch: an open range may fetch gigabytes of CUDA libraries.
+# One version for everyone; on a machine without a GPU a CPU build saves gigabytes: make TORCH=/path/to/wheel
 TORCH ?= torch==2.13.0
 
 .DEFAULT_GOAL := help
@@ -20,7 +20,7 @@ $(VENV)/ready: pyproject.toml
 	$(BIN)/pip install --quiet --editable ".[dev]"
 	touch $@
 
-demo: setup ## Train a tiny model on made-up news and print headlines that fit (about two minutes)
+demo: setup ## Train a tiny model on made-up news and print headlines that fit (some minutes)
 	$(BIN)/copyfit examples runs/demo/data
 	$(BIN)/copyfit train recipes/tiny.toml --output runs/demo/model
 	$(BIN)/copyfit write --model runs/demo/model/best --file runs/demo/data/article.txt \

@@ -1,6 +1,5 @@
 """How fast a million pairs are prepared, and in how much memory; words are as frequent as in English news."""
 
-import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -29,7 +28,7 @@ SYLLABLES = [
 ]
 
 
-def main(pairs: int = PAIRS) -> None:
+def measure(pairs: int = PAIRS) -> dict[str, float]:
     with TemporaryDirectory() as name, watched_memory() as peak:
         folder = Path(name)
         started = perf_counter()
@@ -43,7 +42,7 @@ def main(pairs: int = PAIRS) -> None:
         prepared = prepare_with(section, tokenizers, folder / "prepared")
         finished = perf_counter()
         manifest = prepared.train.manifest
-        report = {
+        return {
             "pairs": pairs,
             "kept": manifest.pairs,
             "workers": cores(),
@@ -56,7 +55,6 @@ def main(pairs: int = PAIRS) -> None:
             "pairs_per_processor_second": pairs / (processor_seconds() - before),
             "peak_memory_mib": peak[0] / 1024,
         }
-    print(json.dumps(report))
 
 
 def processor_seconds() -> float:
@@ -122,7 +120,3 @@ def sentence(words: list[str]) -> str:
     """Set a comma or a full stop behind about every eighth word."""
     marked = [f"{word}{',.'[len(word) % 2]}" if place % 8 == 7 else word for place, word in enumerate(words)]
     return " ".join(marked).capitalize().rstrip(",.") + "."
-
-
-if __name__ == "__main__":
-    main()

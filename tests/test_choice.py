@@ -1,6 +1,6 @@
 import pytest
 
-from copyfit.writing.choice import Candidate, choose
+from copyfit.writing.choice import Candidate, choose, likeliest
 
 
 def candidate(text: str, score: float, *, aim: int = 10, spent: int = 10, whole: bool = True) -> Candidate:
@@ -48,3 +48,8 @@ def test_nothing_comes_of_nothing(count: int) -> None:
 
 def test_a_text_that_costs_nothing_can_be_compared() -> None:
     assert texts([candidate("a", -1, aim=1, spent=0), candidate("b", -2, aim=2, spent=1)]) == ["a", "b"]
+
+
+def test_left_to_the_model_the_likeliest_wins_even_with_half_a_word() -> None:
+    chosen = likeliest([candidate("whole", -9), candidate("half", -1, whole=False), candidate("half", -5)], 9)
+    assert [each.text for each in chosen] == ["half", "whole"]

@@ -5,13 +5,13 @@ import torch
 from torch import Tensor, nn
 
 from copyfit.training.optimizer import (
-    OptimizerName,
     clip,
     guarded_step,
     load_optimizer_state,
     make_optimizer,
     optimizer_state,
 )
+from copyfit.training.recipe import OptimizerName
 from support_training import tiny_model
 
 BETAS, EPSILON, DECAY, RATE = (0.8, 0.95), 1e-6, 0.1, 0.05

@@ -28,7 +28,16 @@ def choose(candidates: Iterable[Candidate], count: int) -> list[Candidate]:
         score = candidate.score / max(candidate.spent, 1) if several else candidate.score
         return not candidate.whole, -score
 
+    return _distinct(sorted(pool, key=order), count)
+
+
+def likeliest(candidates: Iterable[Candidate], count: int) -> list[Candidate]:
+    """Return the distinct texts of the highest scores: what the model itself decides for."""
+    return _distinct(sorted(candidates, key=lambda candidate: -candidate.score), count)
+
+
+def _distinct(candidates: Iterable[Candidate], count: int) -> list[Candidate]:
     best: dict[str, Candidate] = {}
-    for candidate in sorted(pool, key=order):
+    for candidate in candidates:
         best.setdefault(candidate.text, candidate)
     return list(best.values())[:count]

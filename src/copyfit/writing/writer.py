@@ -13,7 +13,7 @@ from copyfit.runtime.load import load_engine
 from copyfit.text.normal import normalise
 from copyfit.text.units import count as count_units
 from copyfit.text.words import ends_whole
-from copyfit.writing.choice import Candidate, choose
+from copyfit.writing.choice import Candidate, choose, likeliest
 from copyfit.writing.headline import Headline, MiscountError, Result
 from copyfit.writing.models import fetch_model, find_model
 from copyfit.writing.plan import Plan, Planner
@@ -182,7 +182,8 @@ class Writer:
 
     def _result(self, plan: Plan, found: Sequence[Found], count: int) -> Result:
         candidates = [self._candidate(plan, each) for each in found]
-        chosen = choose(candidates, count) or [Candidate("", 0.0, 0, plan.request.budget, False)]
+        select = likeliest if plan.request.mode == "free" else choose
+        chosen = select(candidates, count) or [Candidate("", 0.0, 0, plan.request.budget, False)]
         headlines = tuple(_headline(plan, candidate) for candidate in chosen)
         return Result(plan.request, headlines, plan.truncated)
 
