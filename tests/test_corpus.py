@@ -21,7 +21,6 @@ from copyfit.data.corpus import (
     Block,
     Pair,
     open_bytes,
-    open_text,
     parse,
     read_blocks,
     read_pairs,
@@ -44,7 +43,7 @@ COMPRESS: dict[str, Callable[[bytes], bytes]] = {
 
 
 def as_tsv(pairs: Sequence[Pair]) -> bytes:
-    return "".join("\t".join([pair.source, *pair.targets]) + "\n" for pair in pairs).encode()
+    return "".join(f"{pair.source}\t{pair.targets[0]}\n" for pair in pairs).encode()
 
 
 def as_jsonl(pairs: Sequence[Pair]) -> bytes:
@@ -60,9 +59,10 @@ def as_jsonl(pairs: Sequence[Pair]) -> bytes:
 def as_csv(pairs: Sequence[Pair]) -> bytes:
     stream = StringIO(newline="")
     writer = csv.writer(stream)
-    writer.writerow(["id", "target", "source", "target_2"])
+    writer.writerow(["id", "target", "source", "target2", "target_url"])
     for pair in pairs:
-        writer.writerow(["7", pair.targets[0], pair.source, *pair.targets[1:]])
+        second = pair.targets[1] if len(pair.targets) > 1 else ""
+        writer.writerow(["7", pair.targets[0], pair.source, second, "https://news.example/7"])
     return stream.getvalue().encode()
 
 
@@ -82,7 +82,8 @@ def test_pairs_are_the_same_in_every_form_and_compression(
 ) -> None:
     path = tmp_path / f"pairs.v1.{form}{compression}"
     path.write_bytes(COMPRESS[compression](FORMS[form](PAIRS)))
-    assert list(read_pairs([str(path)])) == PAIRS
+    single = [pair._replace(targets=pair.targets[:1]) for pair in PAIRS]
+    assert list(read_pairs([str(path)])) == (single if form == "tsv" else PAIRS)
 
 
 @pytest.mark.parametrize("column", ["target", "targets", "references"])
@@ -137,7 +138,9 @@ def test_texts_are_normalised_and_line_ends_of_any_kind_vanish(tmp_path: Path) -
 
 def test_every_bad_line_of_a_tsv_is_reported_with_its_number(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
-    path.write_bytes(b"good\tone\nno tab\n\t target\nsource\t \n\ngood\xff\ttwo\nlast\t\tthree\n")
+    path.write_bytes(
+        b"good\tone\nno tab\n\t target\nsource\t \n\ngood\xff\ttwo\n17\tarticle\theadline\nlast\tthree\n"
+    )
     pairs, problems = collect(path)
     assert pairs == [Pair("good", ("one",)), Pair("last", ("three",))]
     assert problems == [
@@ -146,7 +149,50 @@ def test_every_bad_line_of_a_tsv_is_reported_with_its_number(tmp_path: Path) -> 
         "4: the target must not be empty",
         "5: a tab must divide the source from the target",
         "6: it is not UTF-8",
+        '7: it must have one tab, it has 2; several targets of one source go into JSONL as "targets"',
     ]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_header_of_a_tsv_is_no_pair(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_bytes(f"\ufeffsource\ttarget{end}one\tu{end}source\ttarget{end}bad{end}".encode())
+    pairs, problems = collect(path)
+    assert pairs == [Pair("one", ("u",)), Pair("source", ("target",))]
+    assert [problem.split(":")[0] for problem in problems] == ["4"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\n\n", "\r\n\r\n \r\n", "\n\n   "])
+@pytest.mark.parametrize("form", ["tsv", "jsonl", "csv"])
+def test_blank_lines_at_the_end_are_nothing(tmp_path: Path, form: str, end: str) -> None:
+    path = tmp_path / f"a.{form}"
+    path.write_bytes(FORMS[form](PAIRS[:1]) + end.encode())
+    assert list(read_pairs([str(path)])) == PAIRS[:1]
+
+
+@pytest.mark.parametrize("form", ["tsv", "jsonl", "csv"])
+def test_a_blank_line_before_a_pair_is_bad(tmp_path: Path, form: str) -> None:
+    path = tmp_path / f"a.{form}"
+    first, *rest = FORMS[form](PAIRS[:2]).splitlines(keepends=True)
+    path.write_bytes(b"".join([first, b"\n", *rest, b"\n"]))
+    assert [problem[0] for problem in collect(path)[1]] == ["2"]
+
+
+@pytest.mark.parametrize(("first", "second"), [("a\nb\n\n", "x\ny\n\n"), ("a\nb\n", "x\ny\n\n \n")])
+def test_blank_lines_at_the_end_of_parallel_files_are_nothing(
+    tmp_path: Path, first: str, second: str
+) -> None:
+    (tmp_path / "a").write_text(first)
+    (tmp_path / "b").write_text(second)
+    expected = [Pair("a", ("x",)), Pair("b", ("y",))]
+    assert list(read_pairs([f"{tmp_path / 'a'}|{tmp_path / 'b'}"])) == expected
+
+
+def test_a_blank_line_of_one_parallel_file_is_bad(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("a\nb\n")
+    (tmp_path / "b").write_text("x\n\n")
+    with pytest.raises(DataError, match=":2: the target must not be empty"):
+        list(read_pairs([f"{tmp_path / 'a'}|{tmp_path / 'b'}"]))
 
 
 def test_every_bad_line_of_jsonl_is_reported_with_its_number(tmp_path: Path) -> None:
@@ -166,18 +212,18 @@ def test_every_bad_line_of_jsonl_is_reported_with_its_number(tmp_path: Path) -> 
 
 def test_every_bad_record_of_a_csv_is_reported_with_its_last_line(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
-    long = "x" * 200_000
+    long, longest = "x" * 200_000, "x" * ((1 << 24) + 1)
     path.write_bytes(
-        f'source,target\n"two\nlines",t\nalone\nbad\udcff,t\n"{long}",t\n,t\ngood,t\n'.encode(
+        f'source,target\n"two\nlines",t\nalone\nbad\udcff,t\n"{longest}",t\n,t\n{long},t\n'.encode(
             errors="surrogateescape"
         )
     )
     pairs, problems = collect(path)
-    assert pairs == [Pair("two lines", ("t",)), Pair("good", ("t",))]
+    assert pairs == [Pair("two lines", ("t",)), Pair(long, ("t",))]
     assert problems == [
         "4: it has too few columns",
         "5: it is not UTF-8",
-        "6: it is not CSV: field larger than field limit (131072)",
+        "6: it is not CSV: field larger than field limit (16777216)",
         "7: the source must not be empty",
     ]
 
@@ -218,7 +264,7 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
         list(read_pairs([str(tmp_path / "a.tsv")]))
 
 
-@pytest.mark.parametrize("header", ["text,headline", "source,headline", "title,target"])
+@pytest.mark.parametrize("header", ["text,headline", "source,headline", "title,target", "source,target_url"])
 def test_a_csv_must_name_its_columns(tmp_path: Path, header: str) -> None:
     (tmp_path / "a.csv").write_text(f"{header}\na,b\n")
     with pytest.raises(DataError, match=f"must have the columns 'source' and 'target', it has {header[:4]}"):
@@ -274,14 +320,6 @@ def test_a_file_without_line_ends_is_refused_before_it_fills_the_memory(tmp_path
     path.write_bytes(gzip.compress(bytes(1 << 27), compresslevel=1))
     with pytest.raises(DataError, match="must be lines of text"):
         list(read_pairs([str(path)]))
-
-
-def test_text_is_opened_as_utf8_without_its_byte_order_mark(tmp_path: Path) -> None:
-    (tmp_path / "a.txt.xz").write_bytes(lzma.compress("\ufeffgrün\r\nrot".encode()))
-    with open_text(tmp_path / "a.txt.xz") as stream:
-        assert list(stream) == ["grün\r\n", "rot"]
-    with pytest.raises(DataError, match="must be a readable file"):
-        open_text(tmp_path / "missing.txt")
 
 
 def test_blocks_have_a_bounded_number_of_rows_and_no_row_is_lost(tmp_path: Path) -> None:

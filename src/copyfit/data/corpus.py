@@ -5,13 +5,14 @@ import gzip
 import io
 import json
 import lzma
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from itertools import islice, repeat, zip_longest
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TextIO
+from typing import Any, BinaryIO, NamedTuple
 
 from copyfit.errors import DataError
 from copyfit.text.normal import normalise
@@ -21,6 +22,8 @@ BLOCK_ROWS = 2048
 _LONGEST_LINE = 1 << 24
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _TARGET_KEYS = ("target", "targets", "references")
+_TARGET_COLUMN = re.compile("target[0-9]*")
+_TSV_HEADER = b"source\ttarget"
 
 
 class Pair(NamedTuple):
@@ -58,7 +61,7 @@ def read_pairs(paths: Iterable[str], on_bad_line: Callable[[DataError], None] = 
     """Read the pairs of files of any form, one after the other.
 
     Forms go by the name: `.tsv`, `.csv`, `.jsonl`, `.parquet`, each but the last also `.gz`, `.xz` or `.zst`;
-    `a|b` are two parallel text files.
+    `a|b` are two parallel text files. Blank lines at the end of a file are nothing, elsewhere they are bad.
     """
     for block in read_blocks(paths):
         yield from parse(block, on_bad_line)
@@ -113,11 +116,6 @@ def form_of(path: str) -> str:
 def open_bytes(path: Path) -> BinaryIO:
     """Open a plain or compressed file, by its name; what cannot be read is a DataError, at any point."""
     return io.BufferedReader(_Readable(path), 1 << 20)
-
-
-def open_text(path: Path) -> TextIO:
-    """Open a plain or compressed file of UTF-8 text; line ends stay as they are."""
-    return io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", newline="")
 
 
 @contextmanager
@@ -224,24 +222,48 @@ _OPENERS: Mapping[str, Callable[[Path], io.BufferedIOBase]] = {
 
 def _lines(path: str) -> Iterator[bytes]:
     with open_bytes(Path(path)) as stream:
-        rest = stream.read(len(_BYTE_ORDER_MARK)).removeprefix(_BYTE_ORDER_MARK)
-        while data := stream.read(1 << 20):
+        rest = b""
+        data = stream.read(1 << 20).removeprefix(_BYTE_ORDER_MARK)
+        while data:
             *whole, rest = (rest + data).split(b"\n")
             yield from whole
             if len(rest) > _LONGEST_LINE:
                 raise DataError(f"{path} must be lines of text, one has more than {_LONGEST_LINE} bytes")
+            data = stream.read(1 << 20)
         if rest:
             yield rest
 
 
 def _line_rows(path: str) -> Iterator[Row]:
-    return enumerate(_lines(path), 1)
+    return _without_blank_end(enumerate(_lines(path), 1), _is_written)
+
+
+def _without_blank_end(rows: Iterator[Row], is_written: Callable[[Any], bool]) -> Iterator[Row]:
+    blank: list[Row] = []
+    for row in rows:
+        blank.append(row)
+        if is_written(row[1]):
+            yield from blank
+            blank.clear()
+
+
+def _is_written(line: bytes | None) -> bool:
+    return bool(line and line.strip())
+
+
+def _tsv_rows(path: str) -> Iterator[Row]:
+    return (row for row in _line_rows(path) if row[0] > 1 or row[1].rstrip(b"\r") != _TSV_HEADER)
 
 
 def _tsv_fields(raw: bytes) -> list[str]:
     fields = raw.decode().split("\t")
     if len(fields) < 2:
         raise ValueError("a tab must divide the source from the target")
+    if len(fields) > 2:
+        raise ValueError(
+            f"it must have one tab, it has {len(fields) - 1};"
+            ' several targets of one source go into JSONL as "targets"'
+        )
     return fields
 
 
@@ -268,7 +290,8 @@ def _parallel_rows(path: str) -> Iterator[Row]:
     sides = path.split("|")
     if len(sides) != 2:
         raise DataError(f"parallel files must be two, as in 'a|b', given {path!r}")
-    for line, both in enumerate(zip_longest(*map(_lines, sides)), 1):
+    rows = enumerate(zip_longest(*map(_lines, sides)), 1)
+    for line, both in _without_blank_end(rows, lambda both: any(map(_is_written, both))):
         if None in both:
             ended = sides[both.index(None)]
             raise DataError(f"{' and '.join(sides)} must have as many lines, {ended} ends before line {line}")
@@ -282,14 +305,16 @@ def _parallel_fields(raw: tuple[bytes, bytes]) -> list[str]:
 def _csv_rows(path: str) -> Iterator[Row]:
     # Text that is no UTF-8 must not end the reading: the rows around it are good.
     with io.TextIOWrapper(open_bytes(Path(path)), "utf-8-sig", "surrogateescape", newline="") as stream:
+        csv.field_size_limit(_LONGEST_LINE)
         reader = csv.reader(stream)
         header = next(reader, [])
         columns = [header.index("source")] if "source" in header else []
-        columns += [index for index, name in enumerate(header) if name.startswith("target")]
+        columns += [index for index, name in enumerate(header) if _TARGET_COLUMN.fullmatch(name)]
         if header and (len(columns) < 2 or header[columns[0]] != "source"):
             raise DataError(f"{path} must have the columns 'source' and 'target', it has {', '.join(header)}")
-        for fields in _csv_records(reader):
-            yield reader.line_num, _pick(fields, columns)
+        records = ((reader.line_num, record) for record in _csv_records(reader))
+        for line, record in _without_blank_end(records, lambda record: any(map(str.strip, record))):
+            yield line, _pick(record, columns)
 
 
 def _csv_records(reader: Iterator[list[str]]) -> Iterator[list[str] | str]:
@@ -331,7 +356,7 @@ def _parquet_rows(path: str) -> Iterator[Row]:
 
 
 _FORMS: Mapping[str, _Form] = {
-    "tsv": _Form(_line_rows, _tsv_fields),
+    "tsv": _Form(_tsv_rows, _tsv_fields),
     "csv": _Form(_csv_rows, _csv_fields),
     "jsonl": _Form(_line_rows, _json_fields),
     "parquet": _Form(_parquet_rows, _record_fields),
