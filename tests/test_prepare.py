@@ -251,8 +251,13 @@ def test_lengths_left_out_of_training_stay_in_validation(
 def test_several_targets_of_one_source_are_pairs_that_share_it(
     tmp_path: Path, write: Callable[[str, Rows], str]
 ) -> None:
-    rows = [("the river bridge", "bridge", "river bridge", "☃"), ("the storm", "storm"), ("gone", "☃")]
-    section = DataSection(train=(write("a.tsv", rows),), filters=FilterSection(duplicates="source"))
+    records = [
+        {"source": "the river bridge", "targets": ["bridge", "river bridge", "☃"]},
+        {"source": "the storm", "target": "storm"},
+        {"source": "gone", "target": "☃"},
+    ]
+    path = write("a.jsonl", [(json.dumps(record),) for record in records])
+    section = DataSection(train=(path,), filters=FilterSection(duplicates="source"))
     data = prepare_with(section, ascii_tokenizers(write), tmp_path / "out")
     assert texts_of(data, data.train) == [
         ("the river bridge", "bridge"),
@@ -263,6 +268,25 @@ def test_several_targets_of_one_source_are_pairs_that_share_it(
     assert data.train.manifest.sources == 2
     shape = fit_shape(BatchSection(target_tokens=64), data.train)
     assert len(BatchPlan(data.train, shape, seed=1).epoch(0).packing.order) == 3
+
+
+def test_a_source_repeated_in_the_next_line_is_stored_once(
+    tmp_path: Path, write: Callable[[str, Rows], str]
+) -> None:
+    rows = [
+        ("the river bridge", "bridge"),
+        ("the river bridge", "river bridge"),
+        ("the storm", "storm"),
+        ("the river bridge", "river"),
+    ]
+    path, tokenizers = write("a.tsv", rows), ascii_tokenizers(write)
+    data = prepare_with(DataSection(train=(path,)), tokenizers, tmp_path / "out")
+    assert texts_of(data, data.train) == rows
+    assert data.train.pairs.source_of.tolist() == [0, 0, 1, 2]
+    assert data.train.manifest.sources == 3
+    section = DataSection(train=(path,), filters=FilterSection(duplicates="source"))
+    data = prepare_with(section, tokenizers, tmp_path / "other")
+    assert texts_of(data, data.train) == [rows[0], rows[2]]
 
 
 def test_long_sources_are_cut_off_at_the_same_tokens_as_whole_ones(

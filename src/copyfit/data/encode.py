@@ -3,7 +3,7 @@
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from itertools import chain, compress, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -122,9 +122,10 @@ class Encoder:
         for variant in range(1, self._rules.segmentations + 1):
             targets.append(self._resegment(texts.targets, canonical, (self._rules.seed, number, variant)))
         spent = [self._spend(target) for target in targets]
+        sources, source_of = _without_repeats(texts)
         return EncodedPairs(
-            self._encode_sources(texts.sources),
-            np.array(texts.source_of, np.int64),
+            self._encode_sources(sources),
+            source_of,
             spent[0][1],
             tuple(targets),
             tuple(costs for costs, _ in spent),
@@ -172,6 +173,13 @@ def _choose(texts: _Texts, kept: NDArray[np.bool_]) -> _Texts:
         [texts.targets[pair] for pair in pairs],
         source_of.tolist(),
     )
+
+
+def _without_repeats(texts: _Texts) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the sources, equal neighbours once, and each target's place among them."""
+    new = [True, *(one != other for one, other in pairwise(texts.sources))][: len(texts.sources)]
+    places = np.cumsum(new, dtype=np.int64) - 1
+    return list(compress(texts.sources, new)), places[np.array(texts.source_of, np.int64)]
 
 
 def _hash(texts: _Texts) -> PairHashes:
