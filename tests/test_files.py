@@ -3,6 +3,7 @@ import gzip
 import io
 import json
 import lzma
+import math
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -160,6 +161,91 @@ def test_a_row_may_keep_a_flag_and_change_another(writer: Writer, tmp_path: Path
     assert all(row["fits"] for row in rows)
 
 
+@pytest.mark.parametrize(
+    ("flags", "own", "fitting"),
+    [
+        (Wish(preset="sms"), {"length": 12}, {12}),
+        (Wish(preset="sms"), {"length": 12, "min": 10}, {10, 11, 12}),
+        (Wish(preset="sms"), {"min": 30}, set(range(30, 121))),
+        (Wish(preset="google-ads-path"), {"mode": "exact"}, {15}),
+        (Wish(9, minimum=6), {"mode": "exact"}, {9}),
+        (Wish(9, minimum=6), {"mode": "max", "length": 4}, {1, 2, 3, 4}),
+        (Wish(9, mode="max"), {"min": 7}, {7, 8, 9}),
+        (Wish(9, minimum=6), {"mode": "range", "length": 7}, {6, 7}),
+        (Wish(9, mode="exact"), {"preset": "google-ads-path"}, set(range(1, 16))),
+    ],
+)
+def test_what_a_row_asks_for_takes_the_place_of_what_contradicts_it(
+    tmp_path: Path, flags: Wish, own: dict[str, Any], fitting: set[int]
+) -> None:
+    writer = Writer(save_tiny(tmp_path / "model"), device="cpu")
+    write_rows(tmp_path / "in.jsonl", [{"text": TEXTS[0], **own}])
+    assert run(writer, tmp_path / "in.jsonl", tmp_path / "out.jsonl", flags) == Tally(rows=1)
+    (row,) = read_rows(tmp_path / "out.jsonl")
+    assert row["headline_length"] in fitting
+
+
+@pytest.mark.parametrize("name", ["in.csv", "in.tsv", "in.jsonl"])
+def test_a_column_with_gaps_gives_whole_lengths_and_no_length_where_it_has_none(
+    writer: Writer, tmp_path: Path, name: str
+) -> None:
+    write_rows(tmp_path / name, [{"text": TEXTS[0], "length": each} for each in ("7.0", "", " 8 ", "NaN")])
+    run(writer, tmp_path / name, tmp_path / "out.jsonl")
+    assert [row["headline_length"] for row in read_rows(tmp_path / "out.jsonl")] == [7, 9, 8, 9]
+
+
+def strict(line: str) -> Any:
+    return json.loads(line, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+
+
+@pytest.mark.parametrize("name", ["in.jsonl", "in.parquet"])
+def test_what_is_no_number_is_null_in_json_and_nothing_in_tables(
+    writer: Writer, tmp_path: Path, name: str
+) -> None:
+    rows: Rows = [
+        {"text": "A \ud800 storm" if name == "in.jsonl" else "A storm", "length": math.nan, "x": 1.5}
+    ]
+    write_rows(tmp_path / name, rows)
+    for output in ("out.jsonl", "out.csv"):
+        assert run(writer, tmp_path / name, tmp_path / output) == Tally(rows=1)
+    (line,) = read_text(tmp_path / "out.jsonl").splitlines()
+    assert (strict(line)["length"], strict(line)["x"], strict(line)["headline_length"]) == (None, 1.5, 9)
+    (row,) = read_rows(tmp_path / "out.csv")
+    assert (row["length"], row["x"]) == ("", "1.5")
+
+
+@pytest.mark.parametrize("name", ["in.csv", "in.tsv", "in.jsonl", "in.parquet"])
+@pytest.mark.parametrize("column", sorted(ADDED))
+def test_a_column_of_the_input_is_never_overwritten(
+    writer: Writer, tmp_path: Path, name: str, column: str
+) -> None:
+    write_rows(tmp_path / name, [{"text": TEXTS[0], column: "mine"}])
+    write_text(tmp_path / "out.jsonl", "from before\n")
+    message = refused(writer, job(tmp_path / name, tmp_path / "out.jsonl"))
+    assert f"{name} must not have a column {column!r}, which the output gets; give it another name" in message
+    assert read_text(tmp_path / "out.jsonl") == "from before\n"
+
+
+def test_a_column_of_headlines_is_kept_unless_several_are_asked_for(writer: Writer, tmp_path: Path) -> None:
+    write_rows(tmp_path / "in.jsonl", [{"text": TEXTS[0], "headlines": "mine"}])
+    run(writer, tmp_path / "in.jsonl", tmp_path / "out.jsonl")
+    run(writer, tmp_path / "in.jsonl", tmp_path / "out.jsonl", resume=True)
+    assert [row["headlines"] for row in read_rows(tmp_path / "out.jsonl")] == ["mine"]
+    with pytest.raises(DataError, match="'headlines'"):
+        write_file(writer, job(tmp_path / "in.jsonl", tmp_path / "out.jsonl"), Effort(count=2))
+
+
+@pytest.mark.parametrize("name", ["in.jsonl", "in.csv", "in.tsv", "in.txt"])
+def test_an_empty_input_leaves_an_output_from_before_as_it_was(
+    writer: Writer, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).touch()
+    write_text(tmp_path / "out.csv", "text,headline\nA,B\n")
+    for resume in (False, True):
+        assert "empty" in refused(writer, job(tmp_path / name, tmp_path / "out.csv", resume=resume))
+        assert read_text(tmp_path / "out.csv") == "text,headline\nA,B\n"
+
+
 def test_columns_have_the_names_that_are_asked_for(writer: Writer, tmp_path: Path) -> None:
     write_rows(tmp_path / "in.csv", [{"body": TEXTS[0], "limit": 7, "length": 400}])
     run(writer, tmp_path / "in.csv", tmp_path / "out.csv", text_column="body", length_column="limit")
@@ -231,7 +317,14 @@ def test_a_bad_line_of_a_table_fails_alone(writer: Writer, tmp_path: Path, form:
     errors = [row["error"] for row in rows]
     assert "line 3 must have 2 columns, it has 1" in errors[1]
     assert "line 4 must have 2 columns, it has 3" in errors[2]
-    assert "line 5 must" in errors[3]
+    assert errors[3] == "line 5 must be UTF-8"
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv"])
+def test_column_names_that_are_not_utf8_are_told(writer: Writer, tmp_path: Path, form: str) -> None:
+    write_text(tmp_path / f"in.{form}", "text\udce9\nA storm\n")
+    message = refused(writer, job(tmp_path / f"in.{form}", tmp_path / "out.csv"))
+    assert f"in.{form}: line 1 must be UTF-8" in message
 
 
 def test_a_field_of_a_table_may_be_long_and_have_line_ends(writer: Writer, tmp_path: Path) -> None:

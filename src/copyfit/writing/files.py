@@ -1,9 +1,10 @@
 """Write headlines for the rows of a file, as many as it has."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
+from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,8 @@ BATCHES_AHEAD = 8
 """How many batches of rows are read together, so that similar ones can be searched together."""
 LENGTH_COLUMN = "length"
 NAMES = ("unit", "mode", "preset")
+WHOLE = re.compile(r"([+-]?\d{1,18})(?:\.0*)?")
+"""A whole number as tables write it, those with gaps as a fraction."""
 
 
 @dataclass(frozen=True)
@@ -70,17 +73,19 @@ def check_job(job: FileJob) -> None:
 def write_file(writer: Writer, job: FileJob, effort: Effort) -> Tally:
     """Write a row for each row and wish, in their order; flat in memory however long the file is."""
     check_job(job)
+    items = _items(job, effort)
+    # An output from before is given up only when there is something to write in its place.
+    first = next(items, None)
+    if first is None:
+        raise DataError(f"{job.input} must have at least one row, it is empty")
     tally = Tally()
-    with ExitStack() as stack:
-        sink, done = resume_sink(job.output) if job.resume else (open_sink(job.output), 0)
-        stack.enter_context(sink)
-        items = islice(_items(job), done, None)
-        while batch := list(islice(items, effort.batch_size * BATCHES_AHEAD)):
+    sink, done = resume_sink(job.output) if job.resume else (open_sink(job.output), 0)
+    with sink:
+        left = islice(chain([first], items), done, None)
+        while batch := list(islice(left, effort.batch_size * BATCHES_AHEAD)):
             results = _results(writer, batch, effort)
             sink.write([_row(item, result, effort) for item, result in zip(batch, results, strict=True)])
             tally = tally.add(results)
-    if not done and not tally.rows:
-        raise DataError(f"{job.input} must have at least one row, it is empty")
     return tally
 
 
@@ -89,12 +94,22 @@ def _results(writer: Writer, batch: Sequence[_Item], effort: Effort) -> list[Res
     return [next(served) if item.order else Result(None, error=item.problem) for item in batch]
 
 
-def _items(job: FileJob) -> Iterator[_Item]:
+def _items(job: FileJob, effort: Effort) -> Iterator[_Item]:
+    added = (*ADDED, SEVERAL) if effort.count > 1 else ADDED
     for row in read_rows(job.input):
+        _check_names(job, row, added)
         try:
             yield from _items_of(job, row)
         except RequestError as problem:
             yield _Item(row.values, None, str(problem))
+
+
+def _check_names(job: FileJob, row: Row, added: Sequence[str]) -> None:
+    taken = [name for name in added if name in row.values]
+    if taken:
+        raise DataError(
+            f"{job.input} must not have a column {taken[0]!r}, which the output gets; give it another name"
+        )
 
 
 def _items_of(job: FileJob, row: Row) -> list[_Item]:
@@ -116,25 +131,38 @@ def _override(job: FileJob, wish: Wish, values: Mapping[str, Any]) -> Wish:
         field: _number(values[name]) for name, field in numbers.items() if _given(values, name)
     }
     own |= {name: values[name] for name in NAMES if _given(values, name)}
+    return replace(wish, **_given_up(own), **own)
+
+
+def _given_up(own: Mapping[str, Any]) -> dict[str, Any]:
+    """Name the flags that a row's own columns leave no room for."""
+    flags: set[str] = set()
     if "preset" in own:
-        wish = replace(wish, length=None, minimum=None, unit=None, mode=None)
-    return replace(wish, **own)
+        flags |= {"length", "minimum", "unit", "mode"}
+    elif own.keys() & {"length", "minimum"}:
+        flags.add("preset")
+    if "minimum" in own:
+        flags.add("mode")
+    elif own.get("mode", "range") != "range":
+        flags.add("minimum")
+    return dict.fromkeys(flags - own.keys())
 
 
 def _given(values: Mapping[str, Any], name: str) -> bool:
     value = values.get(name)
     if not isinstance(value, str | int | float | None):
         raise RequestError(f"column {name!r} must hold plain values, given {value!r}")
-    return value not in {None, ""}
+    if isinstance(value, float):
+        return not isnan(value)
+    return value is not None and str(value).strip().lower() not in {"", "nan"}
 
 
 def _number(value: Any) -> Any:
-    """Read what CSV gives as text and tables with gaps as a fraction; the rest is refused later."""
+    """Read what tables give as text or as a fraction; what is no whole number is refused later."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    if isinstance(value, str) and value.strip().isdecimal():
-        return int(value)
-    return value
+    whole = WHOLE.fullmatch(value.strip()) if isinstance(value, str) else None
+    return int(whole[1]) if whole else value
 
 
 def _row(item: _Item, result: Result, effort: Effort) -> dict[str, Any]:

@@ -51,28 +51,20 @@ def open_input(path: Path) -> AbstractContextManager[BinaryIO]:
     return nullcontext(sys.stdin.buffer) if path == STREAM else open_bytes(path)
 
 
-def _lines(stream: BinaryIO) -> Iterator[str | None]:
-    """Yield lines without their ends; None where a line is not UTF-8."""
-    for number, line in enumerate(stream):
-        try:
-            text = line.decode("utf-8-sig" if number == 0 else "utf-8")
-        except UnicodeDecodeError:
-            yield None
-        else:
-            yield text.removesuffix("\n").removesuffix("\r")
-
-
-def _read_lines(path: Path) -> Iterator[str | None]:
+def _read_lines(path: Path) -> Iterator[str]:
+    """Yield lines without their ends; bytes that are not UTF-8 become surrogates."""
     with open_input(path) as stream:
-        yield from _lines(stream)
+        for number, line in enumerate(stream):
+            text = line.decode("utf-8-sig" if number == 0 else "utf-8", "surrogateescape")
+            yield text.removesuffix("\n").removesuffix("\r")
 
 
 def _json_rows(path: Path) -> Iterator[Row]:
     return (_json_row(number, line) for number, line in enumerate(_read_lines(path), 1))
 
 
-def _json_row(number: int, line: str | None) -> Row:
-    if line is None:
+def _json_row(number: int, line: str) -> Row:
+    if SURROGATES.search(line):
         return Row({}, f"line {number} must be UTF-8")
     try:
         values = json.loads(line)
@@ -84,16 +76,17 @@ def _json_row(number: int, line: str | None) -> Row:
 def text_rows(path: Path) -> Iterator[Row]:
     """Yield each line of a file as a row with one text."""
     for number, line in enumerate(_read_lines(path), 1):
-        yield Row({}, f"line {number} must be UTF-8") if line is None else Row({TEXT_COLUMN: line})
+        bad = SURROGATES.search(line)
+        yield Row({}, f"line {number} must be UTF-8") if bad else Row({TEXT_COLUMN: line})
 
 
 def _tsv_rows(path: Path) -> Iterator[Row]:
     """Yield rows of fields between tabs; nothing is quoted, so that quotation marks are just text."""
     lines = _read_lines(path)
-    header = (next(lines, None) or "").split("\t")
+    header = next(lines, "").split("\t")
     _check_header(path, header)
     for number, line in enumerate(lines, 2):
-        yield _named(header, [], number) if line is None else _named(header, line.split("\t"), number)
+        yield _named(header, line.split("\t"), number)
 
 
 def _csv_rows(path: Path) -> Iterator[Row]:
@@ -116,16 +109,18 @@ def _next_record(reader: Iterator[list[str]]) -> list[str] | None:
 def _check_header(path: Path, header: list[str]) -> None:
     if not any(header):
         raise DataError(f"{path} must begin with a line of column names, it is empty")
+    if SURROGATES.search("".join(header)):
+        raise DataError(f"{path}: line 1 must be UTF-8")
     if len(set(header)) < len(header):
         raise DataError(f"{path} must have different column names, given {', '.join(header)}")
 
 
 def _named(header: list[str], fields: list[str], number: int) -> Row:
     values = dict(zip_longest(header, fields[: len(header)]))
-    if len(fields) != len(header):
-        return Row(values, f"line {number} must have {len(header)} columns, it has {len(fields)}")
     if SURROGATES.search("".join(fields)):
         return Row(values, f"line {number} must be UTF-8")
+    if len(fields) != len(header):
+        return Row(values, f"line {number} must have {len(header)} columns, it has {len(fields)}")
     return Row(values)
 
 

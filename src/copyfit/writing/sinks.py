@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from math import isnan
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol, Self, cast
 
@@ -238,17 +239,28 @@ def _cell(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, float):
+        return "" if isnan(value) else repr(value)
     return str(_plain(value if isinstance(value, str) else _json(value)))
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
+def _json(value: Any, *, ascii_only: bool = False) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=ascii_only, default=str, allow_nan=False)
+    except ValueError:
+        # JSON has no word for what is no finite number.
+        finite = json.loads(json.dumps(value, default=str), parse_constant=_nothing)
+        return json.dumps(finite, ensure_ascii=ascii_only)
+
+
+def _nothing(_: str) -> None:
+    pass
 
 
 def _json_line(row: Mapping[str, Any]) -> str:
     line = _json(row)
     # Half of a surrogate pair is legal in JSON only as an escape.
-    return f"{json.dumps(row, default=str) if SURROGATES.search(line) else line}\n"
+    return f"{_json(row, ascii_only=True) if SURROGATES.search(line) else line}\n"
 
 
 def _text_line(row: Mapping[str, Any]) -> str:
