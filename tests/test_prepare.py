@@ -446,6 +446,18 @@ def test_a_smaller_sample_of_sources_is_drawn_evenly_too(write: Callable[[str, R
     assert len(tokenizer.encode("zzzz")) < 4
 
 
+def test_a_sample_of_targets_is_even_when_sources_have_several(
+    write: Callable[[str, Rows], str],
+) -> None:
+    records = [{"source": "the storm", "targets": [letter] * 3} for letter in "qrz" for _ in range(100)]
+    path = write("a.jsonl", [(json.dumps(record),) for record in records])
+    target = TargetSection.model_validate({"sample": 60, "minimum": 30})
+    assert train_tokenizers(DataSection(train=(path,)), SOURCE, target).target.pieces == ("q", "r", "z")
+    few = target.model_copy(update={"sample": 9})
+    with pytest.raises(DataError, match="27 texts have none"):
+        train_tokenizers(DataSection(train=(path,)), SOURCE, few)
+
+
 @pytest.mark.parametrize(
     ("source", "target", "share"),
     [

@@ -111,12 +111,6 @@ def test_size_is_the_most_tokens(kind: str) -> None:
     assert 259 <= SourceTokenizer.train(["a ferry sails"], section).size < 400
 
 
-def test_training_reads_no_more_texts_than_the_sample() -> None:
-    texts = iter(TEXTS)
-    SourceTokenizer.train(texts, SourceSection(size=300, sample=10))
-    assert next(texts) == TEXTS[10]
-
-
 @both_kinds
 def test_writing_and_reading_gives_the_same_tokenizer(tokenizer: SourceTokenizer) -> None:
     again = SourceTokenizer.from_json(tokenizer.to_json())

@@ -317,12 +317,6 @@ def test_the_minimum_is_how_often_a_cluster_must_occur() -> None:
     assert "✂" in train("character", minimum=1).pieces
 
 
-def test_training_reads_no_more_texts_than_the_sample() -> None:
-    texts = iter(TEXTS)
-    TargetVocabulary.train(texts, TargetSection(sample=10))
-    assert next(texts) == TEXTS[10]
-
-
 @pytest.mark.parametrize("texts", [[], ["ab", "cd"], ["\u0301\u200d"] * 9], ids=["none", "rare", "unseen"])
 def test_texts_without_a_frequent_character_are_refused(texts: list[str]) -> None:
     with pytest.raises(DataError, match="character that occurs 5 times"):

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable
-from itertools import chain, islice
+from itertools import chain
 from typing import Literal, Self
 
 from pydantic import Field
@@ -42,7 +42,7 @@ class SourceSection(Section):
     size: int = Field(default=16_000, ge=300, le=65_535)
     """The most tokens, the three reserved ones among them."""
     sample: int = Field(default=200_000, ge=1)
-    """How many texts to train on, from the first."""
+    """How many rows, drawn evenly from all training files, to train on."""
 
 
 class SourceTokenizer:
@@ -68,7 +68,7 @@ class SourceTokenizer:
 
     @classmethod
     def train(cls, texts: Iterable[str], section: SourceSection) -> Self:
-        """Find the subwords of the first texts; the same texts give the same ones."""
+        """Find the subwords of texts; the same texts give the same ones."""
         tokenizer = Tokenizer(models.BPE() if section.kind == "bpe" else models.Unigram())
         tokenizer.normalizer = normalizers.Prepend(_BEGINNING)
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
@@ -78,7 +78,7 @@ class SourceTokenizer:
             ]
         )
         tokenizer.decoder = decoders.ByteLevel()
-        tokenizer.train_from_iterator(islice(texts, section.sample), _trainer(section))
+        tokenizer.train_from_iterator(texts, _trainer(section))
         if section.kind == "unigram":
             tokenizer.model = _settled(tokenizer)
         return cls(write_tokenizer(tokenizer))

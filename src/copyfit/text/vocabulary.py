@@ -1,7 +1,6 @@
 """Target texts to ids of characters or subwords whose costs add up."""
 
 from collections.abc import Iterable, Sequence
-from itertools import islice
 from typing import Literal, Self
 
 import numpy as np
@@ -31,7 +30,7 @@ class TargetSection(Section):
     minimum: int = Field(default=5, ge=1)
     """How often a grapheme cluster, or a piece, must occur to become a token."""
     sample: int = Field(default=1_000_000, ge=1)
-    """How many texts to train on, from the first."""
+    """How many rows, drawn evenly from all training files, to train on; all targets of a row count."""
 
 
 class TargetVocabulary:
@@ -54,8 +53,8 @@ class TargetVocabulary:
 
     @classmethod
     def train(cls, texts: Iterable[str], section: TargetSection) -> Self:
-        """Find the pieces of the first texts; the same texts give the same ones."""
-        sample = list(islice(texts, section.sample))
+        """Find the pieces of texts; the same texts give the same ones."""
+        sample = list(texts)
         most = section.size - FIRST_PIECE
         clusters = frequent_clusters(sample, minimum=section.minimum, most=most)
         if not clusters:
