@@ -1,8 +1,13 @@
 """What is written is what is read; what is damaged is refused."""
 
+import errno
+import fcntl
 import json
+import os
+import signal
 from dataclasses import replace
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 import pytest
@@ -162,6 +167,62 @@ def test_a_folder_that_cannot_be_written_is_a_users_error(tmp_path: Path) -> Non
         whole_folder(tmp_path / "file" / "a"),
     ):
         pass
+
+
+def test_what_a_killed_process_left_of_a_folder_is_removed(tmp_path: Path) -> None:
+    child = os.fork()
+    if child == 0:
+        with whole_folder(tmp_path / "a") as folder:
+            (folder / "part").write_text("half")
+            os.kill(os.getpid(), signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert not (tmp_path / "a").exists()
+    assert list(tmp_path.glob(".a.*"))
+    with whole_folder(tmp_path / "a") as folder:
+        assert list(folder.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_folder_is_written_by_one_process_at_a_time(tmp_path: Path) -> None:
+    with whole_folder(tmp_path / "a") as folder:
+        (folder / "part").write_text("whole")
+        with (
+            pytest.raises(DataError, match=r"cannot write .*a: another process is writing it; wait"),
+            whole_folder(tmp_path / "a"),
+        ):
+            pass
+        with whole_folder(tmp_path / "b"):
+            pass
+    assert (tmp_path / "a" / "part").read_text() == "whole"
+
+
+def test_a_lock_that_its_holder_has_just_taken_away_is_not_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[Path] = []
+    flock = fcntl.flock
+
+    def take_away(file: TextIO, operation: int) -> None:
+        if not taken:
+            taken.append(Path(file.name))
+            taken[0].unlink()
+        flock(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", take_away)
+    with whole_folder(tmp_path / "a"):
+        assert taken[0].exists()
+
+
+def test_a_folder_that_is_not_on_the_disk_does_not_appear(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(DataError, match="Input/output error"), whole_folder(tmp_path / "a") as folder:
+        (folder / "part").write_text("whole")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_rows_end_to_end_are_counted_from_their_beginnings() -> None:

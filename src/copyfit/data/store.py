@@ -1,8 +1,6 @@
 """Encoded pairs on disk: flat arrays, mapped into memory, and a manifest of what they are."""
 
 import hashlib
-import os
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -16,6 +14,7 @@ from pydantic import ValidationError
 from copyfit.config import Section
 from copyfit.data.ragged import Integers, Ragged
 from copyfit.errors import DataError
+from copyfit.folders import complete_or_absent
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -125,16 +124,11 @@ def sha256_of(path: Path) -> str:
 @contextmanager
 def whole_folder(path: Path) -> Iterator[Path]:
     """Give a temporary folder that becomes `path` when all went well, and vanishes when not."""
-    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
-    shutil.rmtree(partial, ignore_errors=True)
     try:
-        partial.mkdir(parents=True)
-        yield partial
-        partial.rename(path)
+        with complete_or_absent(path) as partial:
+            yield partial
     except OSError as problem:
         raise DataError(f"cannot write {path}: {problem.strerror or problem}") from problem
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
 
 
 class _Column:
