@@ -97,6 +97,8 @@ def test_a_single_small_letter_is_not_the_word_of_a_single_capital() -> None:
         "กินข้าว",
         "ភាសាខ្មែរ",
         "人々",
+        "ᬅᬓ᭄ᬱᬭ",
+        "ꦲꦏ꧀ꦱꦫ",
     ],
 )
 def test_punctuation_digits_and_scripts_without_spaces_end_whole(text: str) -> None:

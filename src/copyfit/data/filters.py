@@ -7,9 +7,10 @@ from pydantic import Field
 
 from copyfit.config import Section
 from copyfit.data.duplicates import Duplicates
+from copyfit.text.scripts import UNSPACED
 
-# Scripts whose words are not parted by spaces, or are so only with their endings.
-_JOINED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
+# Hangul parts words by spaces, but with their endings.
+_JOINED = f"{UNSPACED}\uac00-\ud7a3"
 _RUN = re.compile(f"([{_JOINED}]{{2,}})|([^\\W_]+)")
 _SHORT = 3
 """Words of so few letters say little about the content, unless there are no others."""

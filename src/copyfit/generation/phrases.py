@@ -1,6 +1,5 @@
 """Where required words stand in a text that is read cluster by cluster."""
 
-import unicodedata
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -9,16 +8,12 @@ from numpy.typing import NDArray
 
 from copyfit.errors import RequestError
 from copyfit.text.graphemes import graphemes
+from copyfit.text.scripts import is_unspaced
 
 MAX_STATES = 1024
 """How many places in the required words can be told apart: about five words of eight letters."""
 GAP, LETTER = 0, 1
 """The symbols of all clusters that are in no phrase."""
-_UNSPACED = (
-    *("CJK ", "HIRAGANA ", "KATAKANA ", "HALFWIDTH KATAKANA ", "IDEOGRAPHIC ", "BOPOMOFO ", "YI "),
-    *("THAI ", "LAO ", "KHMER ", "MYANMAR ", "TIBETAN ", "JAVANESE ", "BALINESE ", "TAI "),
-)
-"""How the names of letters begin in scripts that put no space between words."""
 
 
 class Tracker(NamedTuple):
@@ -65,8 +60,7 @@ def joins_words(cluster: str) -> bool:
     """Tell whether a cluster beside a letter makes one word with it: a letter or digit of a spaced script."""
     if cluster.isascii():
         return cluster.isalnum()
-    first = cluster[0]
-    return first.isalnum() and not unicodedata.name(first, "").startswith(_UNSPACED)
+    return cluster[0].isalnum() and not is_unspaced(cluster[0])
 
 
 @lru_cache(64)

@@ -29,7 +29,7 @@ _SCRIPTS = {
     "KATAKANA": "katakana",
     "KATAKANA-HIRAGANA": "katakana",
 }
-"""Where words have no spaces between them, scripts part them often enough; by first words of names."""
+"""Japanese has no spaces, but its scripts part its words often enough; by first words of names."""
 
 
 def train_subwords(texts: Iterable[str], atoms: Sequence[str], *, size: int, minimum: int) -> Pieces:

@@ -6,18 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Self
 
+from copyfit.text.scripts import is_unspaced
+
 MINIMUM = 5
 """How often a word must occur in the training targets to be known."""
 
 _HYPHENS = re.compile("[-\u2010\u2011]")
 _POSSESSIVE = re.compile("['’]s$", re.IGNORECASE)
 _APOSTROPHES = "'’"
-_WITHOUT_SPACES = re.compile(
-    "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aaf\ua9e0-\ua9ff\uaa60-\uaadf"
-    "\u2e80-\u30ff\u3105-\u312f\u31a0-\u31ff\u3400-\u4dbf\u4e00-\ua4cf\uf900-\ufaff\uff66-\uff9f"
-    "\U0001aff0-\U0001b16f\U00020000-\U0003ffff]"
-)
-"""Thai, Lao, Tibetan, Myanmar, Khmer, Tai scripts, kana, bopomofo, Han and Yi: words have no edges to see."""
 
 
 class WordList:
@@ -69,7 +65,7 @@ def ends_whole(text: str, source: str, known: WordList) -> bool:
 
     So does a text that ends in punctuation, in a digit, or in a script without spaces.
     """
-    if not text or not _is_letter(text[-1]) or _WITHOUT_SPACES.match(text[-1]):
+    if not text or not _is_letter(text[-1]) or is_unspaced(text[-1]):
         return True
     word = last_word(text)
     return word in known or word in words(source)
