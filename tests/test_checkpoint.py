@@ -396,6 +396,25 @@ def test_the_config_is_plain_json_with_the_version_that_wrote_it(folder: Path) -
     assert config["parameters"] == sum(array.size for array in WEIGHTS.values())
 
 
+def test_a_tied_table_that_is_saved_under_two_names_is_counted_once(tmp_path: Path) -> None:
+    model = build_model(
+        CHECKPOINT.model, source_size=CHECKPOINT.source.size, target_size=CHECKPOINT.target.size
+    )
+    # As a trained model is saved; on a GPU the two copies share no memory.
+    saved = {name: tensor.numpy(force=True).copy() for name, tensor in model.state_dict().items()}
+    save_checkpoint(tmp_path / "model", CHECKPOINT, saved)
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    assert read_config(tmp_path / "model").parameters == parameters < sum(a.size for a in saved.values())
+    assert f"| Parameters | {parameters:,} |" in (tmp_path / "model" / "README.md").read_text("utf-8")
+
+
+def test_a_run_is_no_model_and_its_best_model_is_named(tmp_path: Path) -> None:
+    run = tmp_path / "mine"
+    save_tiny(run / "best")
+    (run / "state.pt").touch()
+    assert f"{run} is a run, did you mean {run / 'best'}" in refused(run)
+
+
 @pytest.mark.parametrize("name", ["tpu", "cuda:x", "", "cpu:0", "cuda:9999", "CUDA"])
 def test_a_device_that_is_not_there_is_refused(name: str) -> None:
     with pytest.raises(RequestError, match="the device"):
@@ -419,7 +438,7 @@ def test_without_pytorch_opening_a_model_says_what_to_install(
 ) -> None:
     monkeypatch.delitem(sys.modules, "copyfit.runtime.torch_model")
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(CheckpointError, match=r"needs PyTorch: pip install 'copyfit\[train\]'"):
+    with pytest.raises(CheckpointError, match=r"needs torch: pip install 'copyfit\[train\]'"):
         load_engine(folder, CHECKPOINT)
 
 

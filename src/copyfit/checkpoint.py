@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -116,13 +116,24 @@ def _contents(checkpoint: Checkpoint, weights: Mapping[str, NDArray[np.generic]]
         longest_source=checkpoint.longest_source,
         source_size=checkpoint.source.size,
         target_size=checkpoint.target.size,
-        parameters=sum(array.size for array in arrays.values()),
+        parameters=_parameters(arrays.values()),
         model=checkpoint.model,
         files={name: _record(content) for name, content in files.items()},
         facts=dict(checkpoint.facts),
     )
     text = json.dumps(config.model_dump(mode="json"), ensure_ascii=False, indent=2)
     return {**files, CARD: model_card(config).encode(), CONFIG: f"{text}\n".encode()}
+
+
+def _parameters(arrays: Iterable[NDArray[np.generic]]) -> int:
+    """Count numbers; a tied table, which may have two names, once."""
+    tables, rest = {}, 0
+    for array in arrays:
+        if array.ndim > 1:
+            tables[array.shape, hashlib.sha256(array.data).digest()] = array.size
+        else:
+            rest += array.size
+    return sum(tables.values()) + rest
 
 
 def _record(content: bytes) -> FileRecord:
@@ -278,6 +289,9 @@ def _refuse_pickle(path: Path, head: bytes) -> None:
 
 
 def _missing(path: Path) -> str:
+    best = path.parent / "best"
+    if path.name == CONFIG and (best / CONFIG).is_file():
+        return f"a model must be a folder with {CONFIG}: {path.parent} is a run, did you mean {best}"
     pickles = [file for file in sorted(path.parent.iterdir()) if file.suffix.lower() in PICKLE_ENDINGS]
     if pickles and path.name in {WEIGHTS, CONFIG}:
         return _pickle_refused(pickles[0])

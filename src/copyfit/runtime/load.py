@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from copyfit.checkpoint import Checkpoint
+from copyfit.environment import needing_train_extra
 from copyfit.errors import CheckpointError, RequestError
 from copyfit.generation.jobs import Engine
 
@@ -15,10 +16,6 @@ def load_engine(
     """Open a model in an engine by name, on a device by name; None picks the best there is."""
     if name is not None and name not in ENGINES:
         raise RequestError(f"the engine must be one of {', '.join(ENGINES)}, given {name!r}")
-    try:
+    with needing_train_extra("running a model", CheckpointError):
         from copyfit.runtime.torch_model import open_torch_engine
-    except ModuleNotFoundError as problem:
-        if problem.name != "torch":
-            raise
-        raise CheckpointError("running a model needs PyTorch: pip install 'copyfit[train]'") from problem
     return open_torch_engine(directory, checkpoint, device=device)
