@@ -2,6 +2,7 @@ from collections.abc import Sequence
 from math import nan
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from copyfit.text.units import UNITS
 from copyfit.writing.requests import Natural, Request, Wish
 
 NATURAL = Natural(40, "char")
+NUMPY = (np.True_, np.float64(5), np.array([5, 6]))
 BUDGETS = st.integers(1, 10_000)
 
 
@@ -53,6 +55,7 @@ def test_at_least_is_a_range_that_aims_just_above_its_bound() -> None:
     assert request.bounds == (30, 120)
     assert request.aims[0] == 30
     assert request.aims[-1] == 42
+    assert str(request) == "range from 30 char"
 
 
 def test_the_model_is_told_the_upper_bound_and_some_budgets_below() -> None:
@@ -97,7 +100,9 @@ def test_every_preset_can_be_asked_for(preset: Any) -> None:
     assert resolve(preset=preset.name, unit=preset.unit) == request
 
 
-@pytest.mark.parametrize("value", [0, -1, -(10**30), 10_001, 10**30, True, 5.0, nan, "30", [30], b"3"])
+@pytest.mark.parametrize(
+    "value", [0, -1, -(10**30), 10_001, 10**30, True, 5.0, nan, "30", [30], b"3", *NUMPY]
+)
 @pytest.mark.parametrize("name", ["length", "min"])
 def test_a_budget_that_is_no_sensible_number_is_refused(name: str, value: object) -> None:
     message = refused(**({"length": value} if name == "length" else {"minimum": value, "length": 50}))

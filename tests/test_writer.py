@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import copyfit
@@ -197,8 +198,33 @@ def test_an_empty_text_is_refused(writer: Writer, text: str) -> None:
 
 def test_what_is_no_text_is_refused(writer: Writer) -> None:
     items: list[Any] = [ARTICLE, 7]
-    with pytest.raises(RequestError, match="a text must be a string, given int"):
+    with pytest.raises(RequestError, match=r"\Atexts\[1\]: a text must be a string, given int\Z"):
         writer(items, length=9)
+
+
+@pytest.mark.parametrize("text", [{"text": ARTICLE}, {ARTICLE}, ARTICLE.encode(), 7, None, iter([ARTICLE])])
+def test_what_is_neither_a_text_nor_a_list_is_refused(writer: Writer, text: Any) -> None:
+    kind = type(text).__name__
+    with pytest.raises(RequestError, match=f"a text must be a string or a list of strings, given {kind}"):
+        writer(text, length=9)
+
+
+def test_the_text_of_a_list_that_cannot_be_served_is_named_and_a_bad_length_is_no_text_s_fault(
+    writer: Writer,
+) -> None:
+    with pytest.raises(RequestError, match=r"\Atexts\[2\]: the text must not be empty"):
+        writer([ARTICLE, ARTICLE, " ", ""], length=9, num_beams=1)
+    for texts in ([ARTICLE], []):
+        with pytest.raises(RequestError, match=r"\Alength must be from 1"):
+            writer(texts, length=0)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.int32])
+def test_whole_numbers_of_numpy_are_lengths(writer: Writer, kind: Any) -> None:
+    assert writer(ARTICLE, length=kind(9), num_beams=1) == writer(ARTICLE, length=9, num_beams=1)
+    (headline,) = writer.pipe([(ARTICLE, kind(8))], num_beams=1)
+    assert headline.length == 8
+    assert type(headline.aim) is int
 
 
 def test_an_unknown_option_is_a_mistake_in_the_program(writer: Writer) -> None:
@@ -247,7 +273,14 @@ def test_a_pipe_yields_as_it_reads_and_pairs_bring_their_own_length(writer: Writ
 def test_a_pipe_ends_at_what_cannot_be_served(writer: Writer) -> None:
     headlines = writer.pipe([ARTICLE, "", ARTICLE], length=9, num_beams=1)
     assert next(headlines).length == 9
-    with pytest.raises(RequestError, match="must not be empty"):
+    with pytest.raises(RequestError, match=r"\Atexts\[1\]: the text must not be empty"):
+        next(headlines)
+
+
+def test_a_pipe_counts_its_texts_through_all_batches(writer: Writer) -> None:
+    headlines = writer.pipe([ARTICLE, ARTICLE, (ARTICLE, 0)], length=9, num_beams=1, batch_size=2)
+    assert len([next(headlines), next(headlines)]) == 2
+    with pytest.raises(RequestError, match=r"\Atexts\[2\]: length must be from 1"):
         next(headlines)
 
 

@@ -11,7 +11,8 @@ def answer(index: int, wish: Wish, result: Result, *, model: str) -> dict[str, A
     request = result.request
     values: dict[str, Any] = {
         "index": index,
-        "budget": request.budget if request else wish.length,
+        # A range without an upper bound has no budget; the search stops where it must stop somewhere.
+        "budget": request.budget if request and request.bounded else wish.length,
         "unit": request.unit if request else wish.unit,
         "mode": request.mode if request else wish.mode,
         "preset": wish.preset,

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Literal, get_args
+from operator import index
+from typing import Any, Literal, get_args
 
 from copyfit.errors import RequestError
 from copyfit.text.budgets import MAX_BUDGET
@@ -71,6 +72,8 @@ class Request:
         return least <= length <= most
 
     def __str__(self) -> str:
+        if not self.bounded:
+            return f"{self.mode} from {self.minimum} {self.unit}"
         least = f"{self.minimum} to " if self.mode == "range" else ""
         return f"{self.mode} {least}{self.budget} {self.unit}"
 
@@ -163,11 +166,19 @@ class Wish:
 def _budget(name: str, value: object) -> int:
     if value is None:
         raise RequestError(f"mode range needs a {name}; give one, or ask for mode max")
-    if isinstance(value, bool) or not isinstance(value, int):
+    budget = _whole(value)
+    if budget is None:
         raise RequestError(f"{name} must be a whole number from 1 to {MAX_BUDGET}, given {value!r}")
-    if not 1 <= value <= MAX_BUDGET:
-        raise RequestError(f"{name} must be from 1 to {MAX_BUDGET}, given {_shown(value)}")
-    return value
+    if not 1 <= budget <= MAX_BUDGET:
+        raise RequestError(f"{name} must be from 1 to {MAX_BUDGET}, given {_shown(budget)}")
+    return budget
+
+
+def _whole(value: Any) -> int | None:
+    try:
+        return None if isinstance(value, bool) else index(value)
+    except TypeError:
+        return None
 
 
 def _shown(value: int) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count as count_from
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, Self, TypedDict, Unpack, overload
@@ -129,10 +130,13 @@ class Writer:
     ) -> str | list[str]:
         """Return the best headline of a text, or those of several texts in their order."""
         wish, effort = _asked(length, options)
-        texts = [text] if isinstance(text, str) else list(text)
-        results = self.fulfil([Order(each, wish) for each in texts], effort)
-        best = [_headlines(result)[0].text for result in results]
-        return best[0] if isinstance(text, str) else best
+        if isinstance(text, str):
+            return _headlines(*self.fulfil([Order(text, wish)], effort))[0].text
+        if not isinstance(text, list | tuple):
+            raise RequestError(f"a text must be a string or a list of strings, given {type(text).__name__}")
+        wish.resolve(self.natural)
+        results = self.fulfil([Order(each, wish) for each in text], effort)
+        return [_best(index, result).text for index, result in enumerate(results)]
 
     def candidates(
         self, text: str, *, length: int | None = None, count: int = 5, **options: Unpack[Options]
@@ -151,9 +155,10 @@ class Writer:
         """Yield the best headline of each text, reading ahead by a batch; a pair brings its own length."""
         wish, effort = _asked(length, options)
         orders = (_order(item, wish) for item in texts)
+        index = count_from(0)
         while batch := list(islice(orders, effort.batch_size)):
             for result in self.fulfil(batch, effort):
-                yield _headlines(result)[0]
+                yield _best(next(index), result)
 
     def fulfil(self, orders: Sequence[Order], effort: Effort) -> list[Result]:
         """Serve many orders together, in their order; one that cannot be served fails alone."""
@@ -222,6 +227,13 @@ def _headlines(result: Result) -> tuple[Headline, ...]:
     if result.error is not None:
         raise RequestError(result.error)
     return result.headlines
+
+
+def _best(index: int, result: Result) -> Headline:
+    """Return the best headline of one text of several, or say which of them has none."""
+    if result.error is not None:
+        raise RequestError(f"texts[{index}]: {result.error}")
+    return result.headlines[0]
 
 
 def _order(item: str | tuple[str, int], wish: Wish) -> Order:
