@@ -46,6 +46,11 @@ def program(*arguments: str, **more: Any) -> "subprocess.CompletedProcess[bytes]
     return subprocess.run([sys.executable, "-m", "copyfit", *arguments], capture_output=True, **more)
 
 
+def program_without(library: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    script = f"import sys; sys.modules[{library!r}] = None; from copyfit.__main__ import main; main()"
+    return subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True)
+
+
 def test_a_headline_and_nothing_else_is_on_standard_output(
     model: str, writer: Writer, capsys: Output
 ) -> None:
@@ -101,6 +106,33 @@ def test_every_line_can_be_a_text(
     )
 
 
+@pytest.mark.parametrize("command", ["write", "count"])
+def test_no_line_at_all_is_a_mistake(
+    model: str, capsys: Output, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    stdin(monkeypatch, b"")
+    flags = ["--length", "9", "--model", model] if command == "write" else []
+    assert run([command, "--lines", *flags]) == 2
+    message = "standard input must have at least one line, it is empty"
+    assert capsys.readouterr() == ("", f"copyfit: error: {message}\n")
+
+
+def test_every_text_and_length_has_as_many_lines_as_candidates(
+    tmp_path: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoint = tiny_checkpoint("character", texts=("ab", "ba"))
+    save_checkpoint(tmp_path / "model", checkpoint, random_weights(checkpoint))
+    stdin(monkeypatch, b"ab\n\nba\n")
+    flags = ["--lines", "--length", "1", "--length", "2", "--candidates", "6"]
+    assert write(str(tmp_path / "model"), *flags) == 2
+    lines = capsys.readouterr().out.split("\n")
+    assert lines.pop() == ""
+    # Of two letters there are two texts of one letter and four of two.
+    groups = [lines[first : first + 6] for first in range(0, len(lines), 6)]
+    assert [sum(map(bool, group)) for group in groups] == [2, 4, 0, 0, 2, 4]
+    assert all(sorted(group, key=bool, reverse=True) == group for group in groups)
+
+
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [
@@ -108,7 +140,7 @@ def test_every_line_can_be_a_text(
         (["--max", "9"], {"budget": 9, "unit": "char", "mode": "max", "preset": None}),
         (["--min", "5", "--max", "9"], {"budget": 9, "mode": "range", "min": 5}),
         (["--min", "5", "--length", "9"], {"budget": 9, "mode": "range", "min": 5}),
-        (["--min", "5"], {"budget": 20, "mode": "range", "min": 5}),
+        (["--min", "5"], {"budget": None, "mode": "range", "min": 5}),
         (
             ["--for", "google-ads-path"],
             {"budget": 15, "unit": "cell", "mode": "max", "preset": "google-ads-path"},
@@ -338,7 +370,9 @@ def test_count_counts(capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(["count", "--lines", "--unit", "byte"]) == 0
     stdin(monkeypatch, "é".encode())
     assert run(["count"]) == 0
-    assert capsys.readouterr().out.split() == ["6", "2", "6", "1"]
+    stdin(monkeypatch, "é\n\r\n".encode())
+    assert run(["count"]) == 0
+    assert capsys.readouterr().out.split() == ["6", "2", "6", "1", "2"]
     assert run(["count", "x", "--unit", "mile"]) == 2
 
 
@@ -427,14 +461,25 @@ def test_a_missing_file_of_pairs_is_told(tmp_path: Path, capsys: Output, command
     assert f"copyfit: error: {tmp_path}/train.tsv" in capsys.readouterr().err
 
 
-def test_without_pytorch_training_says_what_to_install(
-    tmp_path: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delitem(sys.modules, "copyfit.training.recipe", raising=False)
-    monkeypatch.delitem(sys.modules, "copyfit.training.optimizer", raising=False)
-    monkeypatch.setitem(sys.modules, "torch", None)
-    assert run(["train", "x.toml", "--output", str(tmp_path)]) == 2
-    assert "training needs torch: pip install 'copyfit[train]'" in capsys.readouterr().err
+@pytest.mark.parametrize("library", ["torch", "jaxtyping", "accelerate", "rich"])
+def test_without_a_library_of_training_it_says_what_to_install(tmp_path: Path, library: str) -> None:
+    (tmp_path / "recipe.toml").write_text(RECIPE.format(folder=tmp_path), encoding="utf-8")
+    done = program_without(library, "train", str(tmp_path / "recipe.toml"), "--output", str(tmp_path / "run"))
+    assert done.returncode == 2
+    assert done.stderr == f"copyfit: error: training needs {library}: pip install 'copyfit[train]'\n"
+
+
+@pytest.mark.parametrize("library", ["torch", "jaxtyping"])
+def test_without_a_library_of_models_writing_says_what_to_install(model: str, library: str) -> None:
+    done = program_without(library, "write", "A storm", "--length", "9", "--model", model)
+    assert done.returncode == 2
+    assert done.stderr == f"copyfit: error: running a model needs {library}: pip install 'copyfit[train]'\n"
+
+
+def test_a_missing_library_that_no_extra_brings_is_a_bug(model: str) -> None:
+    done = program_without("tokenizers", "write", "A storm", "--length", "9", "--model", model)
+    assert done.returncode == 1
+    assert "ModuleNotFoundError" in done.stderr
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
@@ -573,3 +618,32 @@ def test_output_is_utf8_in_every_locale(locale: str) -> None:
     done = program("presets", env=environment)
     assert done.returncode == 0
     done.stdout.decode("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "closed", "message"),
+    [
+        ("count abc", ">&-", "standard output must be open, it is closed; leave out >&-"),
+        ("count", "<&-", "standard input must be open, it is closed; leave out <&-"),
+        ("write --length 9", "<&-", "standard input must be open, it is closed; leave out <&-"),
+        ("write --length 9 --input -", "<&-", "standard input must be open, it is closed; leave out <&-"),
+        ("write storm --length 9", ">&-", "standard output must be open, it is closed; leave out >&-"),
+    ],
+)
+def test_a_closed_stream_is_told(model: str, arguments: str, closed: str, message: str) -> None:
+    more = f"--model {model}" if arguments.startswith("write") else ""
+    done = shell(f"{arguments} {more} {closed}")
+    assert (done.returncode, done.stderr) == (2, f"copyfit: error: {message}\n")
+
+
+def shell(line: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(["sh", "-c", f"{sys.executable} -m copyfit {line}"], capture_output=True, text=True)
+
+
+def test_a_closed_stream_that_is_not_needed_is_no_mistake(model: str, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("A storm\n", encoding="utf-8")
+    files = f"--input {tmp_path}/in.txt --output {tmp_path}/out.txt"
+    done = shell(f"write --length 9 --model {model} {files} <&- >&-")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len((tmp_path / "out.txt").read_text(encoding="utf-8")) == 10
+    assert shell("count abc --unit mile 2>&-").returncode == 2

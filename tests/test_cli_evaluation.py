@@ -160,3 +160,25 @@ def test_evaluate_refuses_what_cannot_be_used(
     assert "nowhere" in complaint([*command, "--output", str(tmp_path / "nowhere" / "out")], capsys)
     broken = lines(tmp_path / "broken.tsv", ["one\ttwo", "no tab"])
     assert f"{broken}:2" in complaint(["evaluate", "--model", model, "--data", broken], capsys)
+
+
+FULL = Path("/dev/full")
+FULL_TOLD = "cannot write /dev/full: No space left on device"
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("items", [3, 300])
+def test_a_full_disk_is_told_in_one_line_however_much_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], items: int
+) -> None:
+    texts = lines(tmp_path / "many.txt", ["two dogs barked"] * items)
+    flags = ["--hypotheses", texts, "--references", texts, "--per-item", str(FULL)]
+    assert FULL_TOLD in complaint(["rouge", *flags], capsys)
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full")
+def test_a_full_disk_is_told_when_headlines_are_written(
+    model: str, data: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ["--model", model, "--data", data, "--length", "9", "--num-beams", "1", "--output", str(FULL)]
+    assert FULL_TOLD in complaint(["evaluate", *flags], capsys)

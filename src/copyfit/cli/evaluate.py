@@ -16,30 +16,37 @@ from copyfit.writing.writer import Writer
 
 
 def evaluate(
-    model: Annotated[str, typer.Option(help="The folder of a model.")],
-    data: Annotated[Path, typer.Option(help="Pairs: TSV, or JSONL with source and references.")],
+    model: Annotated[str, typer.Option(metavar="DIR", help="The folder of a model.")],
+    data: Annotated[
+        Path, typer.Option(metavar="FILE", help="Pairs: TSV, or JSONL with source and references.")
+    ],
     length: Annotated[
-        str, typer.Option(help="A length, or `reference`: that of the reference.")
+        str, typer.Option(metavar="N", help="A length, or `reference`: that of the reference.")
     ] = "reference",
-    unit: Annotated[str, typer.Option(help="What the length counts.")] = "char",
-    mode: Annotated[str, typer.Option(help="free, exact, max.")] = "free",
-    limit_bytes: Annotated[int | None, typer.Option(help="Cut all texts to so many bytes for ROUGE.")] = None,
+    unit: Annotated[str, typer.Option(metavar="UNIT", help="What the length counts.")] = "char",
+    mode: Annotated[str, typer.Option(metavar="MODE", help="free, exact or max.")] = "free",
+    limit_bytes: Annotated[
+        int | None, typer.Option(metavar="N", help="Cut all texts to so many bytes for ROUGE.")
+    ] = None,
     rerank: Annotated[bool, typer.Option("--rerank", help="Of 20, take the one nearest the source.")] = False,
-    output: Annotated[Path | None, typer.Option(help="Also write the headlines here, one a line.")] = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write the headlines here, one a line.")
+    ] = None,
     num_beams: Annotated[int, typer.Option(metavar="B", help="How wide to search.")] = 5,
     batch_size: Annotated[int, typer.Option(metavar="N", help="How many searches to run together.")] = 32,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda or cuda:N.")] = None,
+    device: Annotated[str | None, typer.Option(metavar="NAME", help="cpu, cuda or cuda:N.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Write a headline for each pair of a file and measure quality and length error."""
     budget = _length(length)
     pairs = list(read_pairs([str(data)]))
-    with open_output(output) as stream:
+    with open_output(output) as put:
         settings = Settings(limit_bytes, rerank, num_beams, batch_size, show_progress_bar=None)
         writer = Writer(model, device=device)
         evaluation = run(writer, pairs, length=budget, unit=unit, mode=mode, settings=settings)
-        if stream:
-            stream.writelines(f"{text}\n" for text in evaluation.headlines)
+        if put:
+            for text in evaluation.headlines:
+                put(text)
     if as_json:
         talk.put_json(evaluation.to_json())
     else:

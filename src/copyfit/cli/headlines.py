@@ -127,7 +127,7 @@ def _write_texts(flags: Flags, wishes: tuple[Wish, ...]) -> int:
 
 def _texts(flags: Flags) -> Iterator[str]:
     if flags.text is None:
-        if flags.file is None and sys.stdin.isatty():
+        if flags.file is None and sys.stdin is not None and sys.stdin.isatty():
             raise RequestError("a text must be given: as an argument, by --file or on standard input")
         return read_texts(flags.file or STREAM, lines=flags.lines)
     if flags.file is not None or flags.lines:
@@ -150,8 +150,10 @@ def _show(flags: Flags, index: int, wish: Wish, result: Result, model: str) -> N
         talk.note(f"note: {where}no headline is {result.request}; this one is {result.headlines[0].length}")
     if flags.as_json:
         talk.put_json(answer(index, wish, result, model=model))
-    elif result.headlines or flags.lines:
-        for line in _plain(flags, result.headlines) or [""]:
+    elif result.headlines or flags.lines or len(flags.lengths) > 1:
+        # Lines can be told apart by their number only if no text has fewer.
+        lines = _plain(flags, result.headlines)
+        for line in lines + [""] * (flags.candidates - len(lines)):
             talk.put(line)
 
 

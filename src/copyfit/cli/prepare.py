@@ -10,7 +10,7 @@ from copyfit.cli import talk
 
 def prepare(
     recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="A TOML file.")],
-    output: Annotated[Path, typer.Option(help="A new folder for tokenizers and stores.")],
+    output: Annotated[Path, typer.Option(metavar="DIR", help="A new folder for tokenizers and stores.")],
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe; repeatable."),

@@ -2,26 +2,38 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated
 
 import typer
 
 from copyfit.cli import talk
-from copyfit.cli.lines import open_output
+from copyfit.cli.lines import Put, open_output
 from copyfit.cli.texts import read_texts
 from copyfit.errors import DataError
 from copyfit.evaluation.rouge import Rouge, RougeResult
 
 
 def rouge(
-    hypotheses: Annotated[Path, typer.Option(help="A file with one summary a line.")],
-    references: Annotated[list[Path], typer.Option(help="A file with a reference for each; repeatable.")],
-    limit_bytes: Annotated[int | None, typer.Option(help="Cut all texts to so many bytes.")] = None,
-    limit_words: Annotated[int | None, typer.Option(help="Cut all texts to so many words.")] = None,
+    hypotheses: Annotated[Path, typer.Option(metavar="FILE", help="A file with one summary a line.")],
+    references: Annotated[
+        list[Path], typer.Option(metavar="FILE", help="A file with a reference for each; repeatable.")
+    ],
+    limit_bytes: Annotated[
+        int | None, typer.Option(metavar="N", help="Cut all texts to so many bytes.")
+    ] = None,
+    limit_words: Annotated[
+        int | None, typer.Option(metavar="N", help="Cut all texts to so many words.")
+    ] = None,
     stem: Annotated[bool, typer.Option("--stem", help="Compare stems of words.")] = False,
-    formula: Annotated[str, typer.Option(help="Pool references (average) or take the best one.")] = "average",
-    confidence: Annotated[float, typer.Option(help="Percent of the confidence interval.")] = 95,
-    per_item: Annotated[Path | None, typer.Option(help="Also write the scores of each item here.")] = None,
+    formula: Annotated[
+        str, typer.Option(metavar="NAME", help="Pool references (average) or take the best one (best).")
+    ] = "average",
+    confidence: Annotated[
+        float, typer.Option(metavar="PERCENT", help="Percent of the confidence interval.")
+    ] = 95,
+    per_item: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write the scores of each item here.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Score summaries against references, equal to ROUGE-1.5.5.pl to the last digit."""
@@ -34,10 +46,10 @@ def rouge(
     )
     summaries = list(read_texts(hypotheses, lines=True))
     columns = [_aligned(path, len(summaries)) for path in references]
-    with open_output(per_item) as stream:
+    with open_output(per_item) as put:
         result = scorer.score(summaries, list(zip(*columns, strict=True)))
-        if stream:
-            _write_items(result, stream)
+        if put:
+            _write_items(result, put)
     if as_json:
         talk.put_json(result.to_json())
     else:
@@ -67,7 +79,7 @@ def _aligned(path: Path, summaries: int) -> list[str]:
     return lines
 
 
-def _write_items(result: RougeResult, stream: TextIO) -> None:
+def _write_items(result: RougeResult, put: Put) -> None:
     for index, scores in enumerate(result.items):
         values = {"index": index, **{metric: score._asdict() for metric, score in scores.items()}}
-        stream.write(json.dumps(values) + "\n")
+        put(json.dumps(values))

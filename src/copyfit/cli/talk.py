@@ -5,13 +5,15 @@ import os
 import sys
 from typing import Any
 
+from copyfit.environment import standard_output
 from copyfit.errors import DataError
 
 
 def put(text: str) -> None:
     """Write a line of data."""
+    stream = standard_output()
     try:
-        sys.stdout.write(f"{text}\n")
+        stream.write(f"{text}\n")
     except BrokenPipeError:
         raise
     except OSError as problem:
@@ -25,6 +27,8 @@ def put_json(values: Any) -> None:
 
 def flush() -> None:
     """Hand on what was written so far."""
+    if sys.stdout is None:
+        return
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -35,7 +39,8 @@ def flush() -> None:
 
 def note(message: str) -> None:
     """Tell the user something, in one line."""
-    sys.stderr.write(f"copyfit: {' '.join(message.split())}\n")
+    if sys.stderr is not None:
+        sys.stderr.write(f"copyfit: {' '.join(message.split())}\n")
 
 
 def hush() -> None:

@@ -1,6 +1,7 @@
 """Texts from a file or standard input."""
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from copyfit.errors import DataError
@@ -12,7 +13,11 @@ def read_texts(path: Path, *, lines: bool) -> Iterator[str]:
     if not lines:
         yield _whole(path)
         return
-    for row in text_rows(path):
+    rows = text_rows(path)
+    first = next(rows, None)
+    if first is None:
+        raise DataError(f"{_name(path)} must have at least one line, it is empty")
+    for row in chain([first], rows):
         if row.problem:
             raise DataError(f"{_name(path)}: {row.problem}")
         yield row.values["text"]

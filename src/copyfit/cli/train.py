@@ -8,18 +8,23 @@ import typer
 
 def train(
     recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="A TOML file.")],
-    output: Annotated[Path, typer.Option(help="Where the run keeps its data, journal and models.")],
+    output: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where the run keeps its data, journal and models.")
+    ],
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe; repeatable."),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the last save in the output.")] = False,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda or cuda:N.")] = None,
+    device: Annotated[str | None, typer.Option(metavar="NAME", help="cpu, cuda or cuda:N.")] = None,
 ) -> None:
     """Train a model by a recipe."""
     from copyfit.cli.recipes import read_recipe
+    from copyfit.environment import needing_train_extra
+    from copyfit.errors import ConfigError
 
     read = read_recipe(recipe, settings)
-    from copyfit.training.run import train as run
+    with needing_train_extra("training", ConfigError):
+        from copyfit.training.run import train as run
 
     run(read, output, resume=resume, device=device)

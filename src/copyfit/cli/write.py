@@ -16,7 +16,10 @@ Lines = Annotated[bool, typer.Option("--lines", help="Take every line for a text
 Length = Annotated[
     list[int] | None, typer.Option(metavar="N", help="The budget; may be given several times.")
 ]
-Minimum = Annotated[int | None, typer.Option("--min", metavar="N", help="The least length.")]
+Minimum = Annotated[
+    int | None,
+    typer.Option("--min", metavar="N", help="The least length; without --max up to four times it."),
+]
 Maximum = Annotated[int | None, typer.Option("--max", metavar="N", help="The greatest length.")]
 PresetName = Annotated[
     str | None, typer.Option("--for", metavar="PRESET", help="The budget of a platform; see copyfit presets.")

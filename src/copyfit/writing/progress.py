@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 def reporter(total: int, *, show: bool | None) -> Callable[[int], None]:
     """Return a function to be told how much is done; None shows it on a terminal only."""
-    if not (sys.stderr.isatty() if show is None else show):
+    if sys.stderr is None or not (sys.stderr.isatty() if show is None else show):
         return _say_nothing
 
     def report(done: int) -> None:

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from itertools import zip_longest
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from copyfit.data.corpus import open_bytes
+from copyfit.environment import standard_input
 from copyfit.errors import DataError
 
 STREAM = Path("-")
@@ -48,7 +48,7 @@ def read_rows(path: Path) -> Iterator[Row]:
 
 def open_input(path: Path) -> AbstractContextManager[BinaryIO]:
     """Open a plain or compressed file, or lend standard input."""
-    return nullcontext(sys.stdin.buffer) if path == STREAM else open_bytes(path)
+    return nullcontext(standard_input().buffer) if path == STREAM else open_bytes(path)
 
 
 def _read_lines(path: Path) -> Iterator[str]:

@@ -6,7 +6,6 @@ import io
 import json
 import lzma
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from math import isnan
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol, Self, cast
 
 from copyfit.data.corpus import open_bytes
+from copyfit.environment import standard_output
 from copyfit.errors import DataError
 from copyfit.writing.rows import STREAM, SURROGATES, form_of
 
@@ -95,7 +95,7 @@ class _TextSink:
 
     def write(self, rows: Sequence[Mapping[str, Any]]) -> None:
         lines = "".join(self._lines(rows)).encode()
-        with _writing(self._path):
+        with writing(self._path):
             self._file.write(lines)
             self._file.flush()
 
@@ -116,7 +116,7 @@ class _TextSink:
 
     def __exit__(self, *problem: object) -> None:
         if self._path != STREAM:
-            with _closing(self._path, *problem):
+            with closing(self._path, problem[1]):
                 self._file.close()
 
 
@@ -132,13 +132,14 @@ def _check_columns(path: Path, row: Mapping[str, Any], columns: Sequence[str]) -
 
 def _opened(path: Path, *, append: bool) -> BinaryIO:
     if path == STREAM:
-        return sys.stdout.buffer
-    with _writing(path):
+        return standard_output().buffer
+    with writing(path):
         return _OPENERS.get(path.suffix, _open_plain)(path, "ab" if append else "wb")
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[None]:
+def writing(path: Path) -> Iterator[None]:
+    """Say in one line why a file cannot be written."""
     try:
         yield
     except BrokenPipeError:
@@ -147,9 +148,9 @@ def _writing(path: Path) -> Iterator[None]:
         raise DataError(f"cannot write {path}: {problem.strerror}") from problem
 
 
-def _closing(path: Path, *problem: object) -> AbstractContextManager[None]:
+def closing(path: Path, problem: object = None) -> AbstractContextManager[None]:
     """Let the problem that closes a file be the one that is told."""
-    return _writing(path) if problem[0] is None else suppress(OSError)
+    return writing(path) if problem is None else suppress(OSError)
 
 
 def _open_plain(path: Path, mode: str) -> BinaryIO:
@@ -198,14 +199,14 @@ class _ParquetSink:
             raise DataError(f"{self._path}: a column must have one type: {problem}") from problem
         if self._writer is None:
             self._writer = parquet.ParquetWriter(self._file, schema)
-        with _writing(self._path):
+        with writing(self._path):
             self._writer.write_table(table)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *problem: object) -> None:
-        with _closing(self._path, *problem):
+        with closing(self._path, problem[1]):
             if self._writer is not None:
                 self._writer.close()
             self._file.close()
