@@ -106,11 +106,13 @@ class Packed(Rows):
     def pad(self, packed: Tensor) -> Tensor:
         """Lay packed rows out as [rows, longest, ...]; what pads them repeats some token."""
         slots = self.offsets[:-1, None] + torch.arange(self.longest, device=packed.device)
-        return packed[slots.clamp(max=packed.shape[0] - 1)]
+        chosen = packed.index_select(0, slots.clamp(max=packed.shape[0] - 1).flatten())
+        return chosen.view(*slots.shape, *packed.shape[1:])
 
     def unpad(self, padded: Tensor) -> Tensor:
         """Lay padded rows end to end again."""
-        return padded[self.padded().mask]
+        real = self.padded().mask.flatten().nonzero().squeeze(-1)
+        return padded.flatten(0, 1).index_select(0, real)
 
 
 def _attend(query: Tensor, key: Tensor, value: Tensor, seen: Tensor) -> Tensor:
