@@ -208,7 +208,7 @@ def test_a_run_without_a_whole_save_is_refused_and_left_as_it_is(
 
 def test_what_a_stop_left_half_done_is_removed(runs: Runs, tmp_path: Path) -> None:
     output = copy_as_of(runs.killed, 12, tmp_path / "left")
-    for name in ("checkpoints/.unfinished-step-13", ".best.new", ".data.partial-7", ".mine"):
+    for name in ("checkpoints/.unfinished-step-13", ".best.new", ".data.new", ".mine"):
         (output / name / "deep").mkdir(parents=True)
     train(recipe_of(runs.home, steps=13), output, resume=True, device="cpu")
     assert sorted(path.name for path in output.rglob(".*")) == [".lock", ".mine"]

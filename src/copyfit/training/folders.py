@@ -20,9 +20,9 @@ _LEFTOVERS = (
     ".best.new",
     ".last.new",
     ".average.new",
-    ".data.partial-*",
+    ".data.new",
     ".data.fresh",
-    "..data.fresh.partial-*",
+    "..data.fresh.new",
 )
 
 
