@@ -214,6 +214,46 @@ def test_a_file_of_rows_is_written(model: str, tmp_path: Path, capsys: Output) -
     assert write(model, *flags, "--resume") == 0
 
 
+@pytest.mark.parametrize(
+    ("flags", "own", "fitting"),
+    [
+        (["--unit", "byte"], {"length": 8}, {8}),
+        (["--mode", "max"], {"length": 8}, set(range(1, 9))),
+        (["--mode", "range", "--max", "8"], {"min": 6}, {6, 7, 8}),
+        (["--max", "8"], {"min": 6}, {6, 7, 8}),
+        (["--for", "sms"], {"length": 8}, {8}),
+    ],
+)
+def test_flags_may_need_what_only_the_rows_bring(
+    model: str, tmp_path: Path, capsys: Output, *, flags: list[str], own: dict[str, int], fitting: set[int]
+) -> None:
+    source = tmp_path / "in.jsonl"
+    source.write_text(json.dumps({"text": ARTICLE, **own}) + "\n")
+    assert write(model, "--input", str(source), *flags) == 0
+    assert json.loads(capsys.readouterr().out)["headline_length"] in fitting
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--unit", "pixel"], "the unit must be one of"),
+        (["--mode", "any"], "mode must be one of"),
+        (["--for", "any"], "any"),
+        (["--min", "0"], "min must be from 1"),
+        (["--length", "0"], "length must be from 1"),
+        (["--min", "9", "--mode", "max"], "min goes with mode range"),
+    ],
+)
+def test_flags_that_no_row_can_mend_are_told_before_anything_is_written(
+    model: str, tmp_path: Path, capsys: Output, *, flags: list[str], message: str
+) -> None:
+    (tmp_path / "in.jsonl").write_text("{}\n")
+    target = tmp_path / "out.jsonl"
+    assert write(model, "--input", str(tmp_path / "in.jsonl"), "--output", str(target), *flags) == 2
+    assert message in capsys.readouterr().err
+    assert not target.exists()
+
+
 def test_rows_come_from_standard_input_and_go_to_standard_output(
     model: str, capsys: Output, monkeypatch: pytest.MonkeyPatch
 ) -> None:

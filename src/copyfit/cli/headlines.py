@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from copyfit.writing.answers import answer
 from copyfit.writing.files import BATCHES_AHEAD, FileJob, check_job, write_file
 from copyfit.writing.headline import Headline, Result
 from copyfit.writing.requests import Natural, Wish
-from copyfit.writing.rows import STREAM
+from copyfit.writing.rows import STREAM, form_of
 from copyfit.writing.writer import Effort, Order, Writer
 
 FAILED = 2
@@ -88,7 +88,12 @@ def _write_file(flags: Flags, rows: Path, wishes: tuple[Wish, ...]) -> int:
         raise RequestError("--input brings its own texts; leave out TEXT, --file and --lines")
     job = FileJob(rows, flags.output or STREAM, wishes, flags.text_column, flags.length_column, flags.resume)
     check_job(job)
-    writer = _open_writer(flags, wishes)
+    if form_of(rows) == "txt":
+        writer = _open_writer(flags, wishes)
+    else:
+        for wish in wishes:
+            _completed(wish).resolve(ANY)
+        writer = Writer(flags.model, device=flags.device)
     tally = write_file(writer, job, flags.effort)
     if tally.unfit:
         talk.note(f"note: {tally.unfit} of {tally.rows} rows do not fit, see their column `fits`")
@@ -96,6 +101,14 @@ def _write_file(flags: Flags, rows: Path, wishes: tuple[Wish, ...]) -> int:
         talk.note(f"error: {tally.failed} of {tally.rows} rows failed, see their column `error`")
         return FAILED
     return 0
+
+
+def _completed(wish: Wish) -> Wish:
+    """Fill in what the rows of a file may bring, so that the flags can be checked without them."""
+    if wish.preset is not None:
+        return wish
+    minimum = 1 if wish.minimum is None and wish.mode == "range" else wish.minimum
+    return replace(wish, minimum=minimum, length=(minimum or 1) if wish.length is None else wish.length)
 
 
 def _open_writer(flags: Flags, wishes: Sequence[Wish]) -> Writer:

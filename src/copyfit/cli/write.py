@@ -18,7 +18,11 @@ Length = Annotated[
 ]
 Minimum = Annotated[
     int | None,
-    typer.Option("--min", metavar="N", help="The least length; without --max up to four times it."),
+    typer.Option(
+        "--min",
+        metavar="N",
+        help="The least length; alone, up to four times as much is written and the JSON budget is null.",
+    ),
 ]
 Maximum = Annotated[int | None, typer.Option("--max", metavar="N", help="The greatest length.")]
 PresetName = Annotated[
