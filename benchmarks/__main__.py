@@ -1,15 +1,19 @@
 """Run the benchmarks that need no GPU and print their figures; `--record` also keeps them.
 
-python -m benchmarks [prepare] [rouge] [--record]
+python -m benchmarks [rouge] [prepare] [unseen-lengths] [--record]
 """
 
 import argparse
 import json
 
-from benchmarks import prepare, rouge
+from benchmarks import prepare, rouge, unseen_lengths
 from benchmarks.records import write_record
 
-BENCHMARKS = {"rouge": rouge.measure, "prepare": prepare.measure}
+BENCHMARKS = {
+    "rouge": rouge.measure,
+    "prepare": prepare.measure,
+    "unseen-lengths": unseen_lengths.measure,
+}
 
 
 def main() -> None:
