@@ -1,7 +1,6 @@
 """Folders that stops and other runs may touch: locked, complete or absent, never the last good one lost."""
 
 import fcntl
-import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -9,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from copyfit.errors import ConfigError
+from copyfit.folders import sync
 
 _STEP = re.compile(r"step-(\d+)")
 _UNFINISHED = ".unfinished-"
@@ -71,15 +71,6 @@ def write_whole(path: Path, text: str) -> None:
     except OSError as problem:
         unfinished.unlink(missing_ok=True)
         raise ConfigError(f"cannot write {path}: {problem.strerror}") from problem
-
-
-def sync(path: Path) -> None:
-    """Wait until a file or the names in a folder are on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def remove_leftovers(output: Path) -> None:
