@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 from copyfit import Headline, Writer, count, errors, presets
 from copyfit.cli.app import COMMANDS
 from copyfit.config import Section
+from copyfit.models.config import ARCHITECTURES, ModelSection
 from copyfit.text.presets import Preset
 from copyfit.training.recipe import Recipe
 from copyfit.writing.writer import Options
@@ -65,9 +66,18 @@ def _sections(section: type[Section], name: str) -> Iterator[str]:
         else:
             keys.append((f"`{key}`", _values(field), _default(field), notes[key]))
     title = f"`[{name}]`" if name else "Before the first section"
+    if issubclass(section, ModelSection):
+        title += f", architecture `{section.model_fields['architecture'].default}`"
     yield f"## {title}\n\n{inspect.getdoc(section)}\n\n{_table('key|type|default|', keys)}"
     for path, kind in inner:
-        yield from _sections(kind, path)
+        for variant in _variants(kind):
+            yield from _sections(variant, path)
+
+
+def _variants(section: type[Section]) -> list[type[Section]]:
+    if section is not ModelSection:
+        return [section]
+    return [architecture.section for architecture in ARCHITECTURES.values()]
 
 
 def _values(field: FieldInfo) -> str:

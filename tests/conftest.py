@@ -1,5 +1,7 @@
 """What holds for all tests: shapes are checked, time limits do not depend on the machine, one thread each."""
 
+import signal
+
 import torch
 from hypothesis import settings
 from jaxtyping import install_import_hook
@@ -26,3 +28,5 @@ install_import_hook(CHECKED, "beartype.beartype")
 settings.register_profile("copyfit", deadline=None)
 settings.load_profile("copyfit")
 torch.set_num_threads(1)
+# A shell starts what it runs in the background deaf to interrupts, and every child would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)

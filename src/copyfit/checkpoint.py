@@ -18,7 +18,7 @@ from safetensors import SafetensorError
 from copyfit import __version__
 from copyfit.config import Section, check
 from copyfit.errors import CheckpointError, ConfigError, CopyfitError
-from copyfit.models.config import ModelSection
+from copyfit.models.config import AnyModelSection, ModelSection
 from copyfit.text.tokenizer import SourceTokenizer
 from copyfit.text.units import check_unit
 from copyfit.text.vocabulary import TargetVocabulary
@@ -55,7 +55,7 @@ class CheckpointConfig(Section):
     source_size: int
     target_size: int
     parameters: int
-    model: ModelSection
+    model: AnyModelSection
     files: dict[str, FileRecord]
     facts: dict[str, Fact] = Field(default_factory=dict)
 
@@ -328,7 +328,7 @@ def _verified(folder: Path, name: str, config: CheckpointConfig) -> bytes:
 def model_card(config: CheckpointConfig) -> str:
     """Write the README.md of a checkpoint."""
     rows = {
-        "Architecture": f"{config.model.architecture}, positions {config.model.positions}",
+        "Architecture": f"{config.model.architecture}, {config.model.describe()}",
         "Parameters": f"{config.parameters:,}",
         "Trained to count": config.unit,
         "Natural length": f"{config.natural_length} {config.unit}",

@@ -39,6 +39,8 @@ def check(values: Mapping[str, Any], section: type[S], *, where: str) -> S:
     """Build a section from plain values; name the first wrong key in one line."""
     try:
         return section.model_validate(values)
+    except ConfigError as problem:
+        raise ConfigError(f"{where}: {problem}") from problem
     except ValidationError as problem:
         first = problem.errors(include_url=False)[0]
         key = ".".join(str(part) for part in first["loc"])

@@ -1,11 +1,14 @@
-"""The one list of architectures."""
+"""From a section to its model."""
 
-from copyfit.models.config import ModelSection
-from copyfit.models.transformer import Transformer
+from importlib import import_module
+from typing import cast
 
-ARCHITECTURES: dict[str, type[Transformer]] = {"transformer": Transformer}
+from copyfit.models.config import ARCHITECTURES, ModelSection
+from copyfit.models.contract import Model
 
 
-def build_model(section: ModelSection, *, source_size: int, target_size: int) -> Transformer:
+def build_model(section: ModelSection, *, source_size: int, target_size: int) -> Model:
     """Build a model with fresh weights, drawn from PyTorch's global random state."""
-    return ARCHITECTURES[section.architecture](section, source_size=source_size, target_size=target_size)
+    module, name = ARCHITECTURES[section.architecture].home.split(":")
+    architecture = getattr(import_module(module), name)
+    return cast(Model, architecture(section, source_size=source_size, target_size=target_size))

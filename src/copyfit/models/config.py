@@ -1,13 +1,31 @@
-"""What a recipe says of the model."""
+"""What a recipe says of the model, and the one list of architectures. Needs no PyTorch."""
 
-from typing import Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import Field, model_validator
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
-from copyfit.config import Section
+from copyfit.config import Section, check
+from copyfit.errors import ConfigError
 
 
-class TransformerSection(Section):
+class ModelSection(Section):
+    """Be the section of some architecture."""
+
+    architecture: str
+
+    def settled(self, budgets: NDArray[np.integer[Any]]) -> Self:  # noqa: ARG002
+        """Return the section with what follows from the budgets of the training pairs filled in."""
+        return self
+
+    def describe(self) -> str:
+        """Say in a few words how the model is told the budget."""
+        raise NotImplementedError
+
+
+class TransformerSection(ModelSection):
     """Shape an encoder-decoder Transformer; the defaults are the paper's base size."""
 
     architecture: Literal["transformer"] = "transformer"
@@ -38,6 +56,32 @@ class TransformerSection(Section):
             raise ValueError(f"width must be a multiple of heads, given {self.width} and {self.heads}")
         return self
 
+    def describe(self) -> str:
+        """Name the encoding of positions."""
+        return f"positions {self.positions}"
 
-ModelSection = TransformerSection
-"""Any architecture's section."""
+
+class Architecture(NamedTuple):
+    """Name the section of an architecture, and where its model is: `module:class`, imported when built."""
+
+    section: type[ModelSection]
+    home: str
+
+
+ARCHITECTURES = {
+    "transformer": Architecture(TransformerSection, "copyfit.models.transformer:Transformer"),
+}
+"""Every architecture by name; the first one is meant where none is named."""
+
+
+def _of_architecture(values: Any) -> Any:
+    if not isinstance(values, Mapping):
+        return values
+    name = values.get("architecture", next(iter(ARCHITECTURES)))
+    if name not in ARCHITECTURES:
+        raise ConfigError(f"model.architecture must be one of {', '.join(ARCHITECTURES)}, given {name!r}")
+    return check(values, ARCHITECTURES[name].section, where="model")
+
+
+AnyModelSection = Annotated[SerializeAsAny[ModelSection], BeforeValidator(_of_architecture)]
+"""The section that its key `architecture` names."""

@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 Tree = tuple["Tensor | Tree", ...]
 """An immutable nested tuple of tensors, the row first in every one of them."""
@@ -78,9 +78,32 @@ class Batch(NamedTuple):
     longest_target: int
 
 
-class Trainable(Protocol):
-    """What the trainer needs of a model (an `nn.Module`), besides `Seq2Seq` for decoding."""
+class Model(nn.Module):
+    """An architecture: trained on whole batches, decoded as a `Seq2Seq`, built by `(section, sizes)`."""
 
-    def __call__(self, batch: Batch) -> Float[Tensor, "target_tokens vocabulary"]:
+    def forward(self, batch: Batch) -> Float[Tensor, "target_tokens vocabulary"]:
         """Return the logits of every target token's successor."""
-        ...
+        raise NotImplementedError
+
+    def start(
+        self,
+        source: Int[Tensor, "rows time"],
+        source_lengths: Int[Tensor, " rows"],
+        budget: Float[Tensor, " rows"],
+    ) -> tuple[Memory, Cache]:
+        """Read the sources, as `Seq2Seq` says."""
+        raise NotImplementedError
+
+    def step(
+        self,
+        tokens: Int[Tensor, "rows beams"],
+        consumed: Float[Tensor, "rows beams"],
+        cache: Cache,
+        memory: Memory,
+    ) -> tuple[Float[Tensor, "rows beams vocabulary"], Cache]:
+        """Write one token more, as `Seq2Seq` says."""
+        raise NotImplementedError
+
+    def useful_flops(self, source_tokens: int, target_tokens: int) -> float:
+        """Count the work of training on these real tokens: 6 a weight passed, attention scores left out."""
+        raise NotImplementedError

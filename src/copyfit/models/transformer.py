@@ -8,13 +8,13 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from copyfit.models.config import TransformerSection
-from copyfit.models.contract import Batch, Cache, Memory
+from copyfit.models.contract import Batch, Cache, Memory, Model
 from copyfit.nn.attention import Packed, Padded, Rows
 from copyfit.nn.blocks import DecoderLayer, EncoderLayer, Past, Shape
 from copyfit.nn.positions import Place, absolute, encode_place
 
 
-class Transformer(nn.Module):
+class Transformer(Model):
     """Map sources and a budget to the logits of targets: trained on whole batches, decoded step by step."""
 
     def __init__(self, section: TransformerSection, *, source_size: int, target_size: int) -> None:

@@ -13,7 +13,7 @@ from torch import nn
 from copyfit.checkpoint import AGAIN, CONFIG, WEIGHTS, Checkpoint, load_weights
 from copyfit.errors import CheckpointError, RequestError
 from copyfit.models.build import build_model
-from copyfit.models.transformer import Transformer
+from copyfit.models.contract import Model
 from copyfit.runtime.torch_engine import TorchEngine
 
 
@@ -23,7 +23,7 @@ def open_torch_engine(directory: Path, checkpoint: Checkpoint, *, device: str | 
     return TorchEngine(open_model(directory, checkpoint).to(place), place)
 
 
-def open_model(directory: Path, checkpoint: Checkpoint) -> Transformer:
+def open_model(directory: Path, checkpoint: Checkpoint) -> Model:
     """Open a checkpoint's model on the CPU, ready to decode."""
     weights = load_weights(directory)
     # Fresh weights draw from the global random state, which is not ours to move.

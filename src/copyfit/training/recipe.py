@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from copyfit.config import Section
 from copyfit.data.batches import BatchSection
 from copyfit.data.prepare import DataSection
-from copyfit.models.config import ModelSection
+from copyfit.models.config import AnyModelSection, TransformerSection
 from copyfit.text.tokenizer import SourceSection
 from copyfit.text.vocabulary import TargetSection
 from copyfit.training.schedule import ScheduleName
@@ -107,7 +107,7 @@ class Recipe(Section):
     data: DataSection
     source: SourceSection = SourceSection.model_validate({})
     target: TargetSection = TargetSection.model_validate({})
-    model: ModelSection = ModelSection.model_validate({})
+    model: AnyModelSection = TransformerSection.model_validate({})
     batches: BatchSection = BatchSection.model_validate({})
     training: TrainingSection
     validation: ValidationSection = ValidationSection()

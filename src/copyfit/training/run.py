@@ -16,6 +16,7 @@ from copyfit.data.prepare import prepare
 from copyfit.data.prepared import PreparedData, open_prepared
 from copyfit.errors import ConfigError, DataError
 from copyfit.models.build import build_model
+from copyfit.models.config import ModelSection
 from copyfit.training import randomness
 from copyfit.training.folders import exclusive, remove_leftovers, set_aside, step_folders, write_whole
 from copyfit.training.journal import Journal
@@ -196,7 +197,7 @@ class Run:
         recipe = self.recipe
         randomness.start(recipe.seed)
         sizes = data.tokenizers.source.size, data.tokenizers.target.size
-        model = build_model(recipe.model, source_size=sizes[0], target_size=sizes[1])
+        model = build_model(self._settled_model(data), source_size=sizes[0], target_size=sizes[1])
         if recipe.training.precision == "float64":
             model.double()
         if saved:
@@ -239,11 +240,14 @@ class Run:
             average_last=section.average_last,
         )
 
+    def _settled_model(self, data: PreparedData) -> ModelSection:
+        return self.recipe.model.settled(data.train.pairs.budgets)
+
     def _described(self, data: PreparedData) -> Checkpoint:
         recipe = self.recipe
         return Checkpoint(
             name=recipe.name,
-            model=recipe.model,
+            model=self._settled_model(data),
             unit=recipe.data.unit,
             source=data.tokenizers.source,
             target=data.tokenizers.target,

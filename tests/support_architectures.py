@@ -1,0 +1,83 @@
+"""One tiny model of every system, and batches packed by plain Python."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from copyfit.config import check
+from copyfit.models.build import build_model
+from copyfit.models.config import ARCHITECTURES
+from copyfit.models.contract import Batch, Model, Seq2Seq
+
+SOURCE_SIZE, TARGET_SIZE = 23, 17
+START, END = 1, 2
+Pair = tuple[list[int], list[int]]
+PAIRS: list[Pair] = [
+    ([5, 6, 7, 8], [3, 4, 5]),
+    ([9], [6, 7, 8, 9, 10, 11]),
+    ([10, 11, 12, 13, 14, 15, 16], [12]),
+    ([3, 22], [13, 14, 15, 16, 3, 4, 5]),
+]
+SCHEMES = ("pe", "ldpe", "ldpe+pe", "lrpe", "lrpe+pe", "pre", "pre+pe")
+TRANSFORMER = {"width": 16, "heads": 4, "inner": 24, "encoder_layers": 2, "decoder_layers": 3}
+SYSTEMS: dict[str, Mapping[str, Any]] = {
+    **{f"transformer {scheme}": {"positions": scheme, **TRANSFORMER} for scheme in SCHEMES},
+    "transformer ldpe+pe, post-norm": {"positions": "ldpe+pe", "norm": "post", **TRANSFORMER},
+}
+"""What a recipe says of a tiny model of each system, dropout left out."""
+UNTOLD = {"transformer pe"}
+"""The systems that are not told the budget."""
+
+
+def tiny(system: Mapping[str, Any], *, target_size: int = TARGET_SIZE) -> Model:
+    """Build a model without dropout, in float64 so that no rounding hides a difference."""
+    torch.manual_seed(0)
+    kind = ARCHITECTURES[system.get("architecture", "transformer")].section
+    section = check({**system, "dropout": 0.0}, kind, where="test")
+    return build_model(section, source_size=SOURCE_SIZE, target_size=target_size).double().eval()
+
+
+def pack(pairs: Sequence[Pair], *, tail: int = 0) -> Batch:
+    """Lay pairs end to end by plain Python, with costs of 1 a token and an optional tail row."""
+    rows = [(source, [START, *target]) for source, target in pairs]
+    if tail:
+        rows.append(([0] * tail, [0] * tail))
+    sources, targets = zip(*rows, strict=True)
+
+    def offsets(lists: Sequence[list[int]]) -> Tensor:
+        return torch.tensor([0, *itertools.accumulate(len(one) for one in lists)], dtype=torch.int32)
+
+    def flat(lists: Sequence[Sequence[int]]) -> Tensor:
+        return torch.tensor([item for one in lists for item in one])
+
+    consumed = flat([range(len(one)) for one in targets])
+    return Batch(
+        source=flat(sources),
+        source_offsets=offsets(sources),
+        source_index=flat([range(len(one)) for one in sources]),
+        target=flat(targets),
+        target_offsets=offsets(targets),
+        target_index=consumed,
+        target_row=flat([[row] * len(one) for row, one in enumerate(targets)]),
+        labels=flat([[*one[1:], END] for one in targets]),
+        consumed=consumed.double(),
+        budget=torch.tensor([max(len(one) - 1.0, 1.0) for one in targets]).double(),
+        longest_source=8,
+        longest_target=9,
+    )
+
+
+def stepped(model: Seq2Seq, pair: Pair) -> Tensor:
+    """Return the logits of a target fed token by token."""
+    source, target = pair
+    lengths = torch.tensor([len(source)])
+    memory, cache = model.start(torch.tensor([source]), lengths, torch.tensor([float(len(target))]).double())
+    rows = []
+    for consumed, token in enumerate([START, *target]):
+        told = torch.tensor([[float(consumed)]]).double()
+        logits, cache = model.step(torch.tensor([[token]]), told, cache, memory)
+        rows.append(logits[0, 0])
+    return torch.stack(rows)
