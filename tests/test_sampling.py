@@ -87,8 +87,7 @@ def test_a_row_draws_the_same_alone_and_in_any_batch() -> None:
 
 def test_every_draw_has_its_own_number() -> None:
     job = make_job(1, 98)
-    options = SearchOptions(num_beams=50, sampling=Sampling())
-    numbers = uniform_numbers([job, replace(job, source=(1,))], options)
+    numbers = uniform_numbers([job, replace(job, source=(1,))], Sampling(), beams=50)
     assert numbers.shape == (2, 101, 50)
     assert 0 <= numbers.min() < 0.01 < 0.99 < numbers.max() < 1
     assert len(set(numbers.flatten().tolist())) > 0.99 * numbers.numel()

@@ -12,7 +12,8 @@ from torch.testing import assert_close
 from copyfit.generation.beams import Beams, Finished, begin
 from copyfit.generation.constraints import feasible
 from copyfit.generation.jobs import Hypothesis, Job, Sampling, SearchOptions
-from copyfit.generation.rules import Rules, lay_out
+from copyfit.generation.layout import lay_out
+from copyfit.generation.rules import Rules, rules_of
 from copyfit.generation.search import advance
 from copyfit.models.contract import Cache, Memory, Seq2Seq
 from copyfit.text.automaton import END, PADDING, START
@@ -332,12 +333,12 @@ def test_the_search_stops_when_nothing_can_get_better() -> None:
 class OneStep(torch.nn.Module):
     """Advance a search by one token, with all its tensors as inputs."""
 
-    def __init__(self, model: Seq2Seq, options: SearchOptions) -> None:
+    def __init__(self, model: Seq2Seq, sampling: Sampling | None) -> None:
         super().__init__()
-        self.model, self.options = model, options
+        self.model, self.sampling = model, sampling
 
     def forward(self, rules: list[Tensor], beams: Beams, finished: Finished, memory: Memory) -> Any:
-        return advance(self.model, Rules(self.options, *rules), beams, finished, memory=memory)
+        return advance(self.model, Rules._make([*rules, self.sampling]), beams, finished, memory=memory)
 
 
 @pytest.mark.long
@@ -352,10 +353,10 @@ def test_a_step_is_one_graph_of_tensors(options: SearchOptions) -> None:
     world = make_world(SUBWORDS, prefixed=True)
     jobs = [make_job(6, 6), replace(make_job(1, 8), required=("abc",), prefix=world.tokens([" b"]))]
     model = world.model(0)
-    rules = lay_out(jobs, world.counting, options, torch.device("cpu"))
+    rules = rules_of(lay_out(jobs, world.counting, options), jobs, options, torch.device("cpu"))
     memory, cache = model.start(torch.ones(2, 3).long(), torch.full((2,), 3), torch.ones(2))
-    inputs = (list(rules[1:]), *begin(rules, cache), memory)
-    step = OneStep(model, options)
+    inputs = (list(rules[:-1]), *begin(rules, cache), memory)
+    step = OneStep(model, options.sampling)
     graph = torch.export.export(step, inputs, strict=False).module()
     for _ in range(9):
         expected, found = step(*inputs), graph(*inputs)

@@ -6,7 +6,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from copyfit.generation.rules import NOWHERE, Rules
+from copyfit.generation.layout import NOWHERE
+from copyfit.generation.rules import Rules
 from copyfit.models.contract import Cache, reorder
 from copyfit.text.automaton import PADDING, START
 
@@ -58,32 +59,32 @@ class Choice(NamedTuple):
 
 def begin(rules: Rules, cache: Cache) -> tuple[Beams, Finished]:
     """Begin with one empty hypothesis a row, or with as many as there are samples, and nothing finished."""
-    options = rules.options
-    beams, keep = options.num_beams, options.keep
-    rows, steps = rules.limit.shape[0], int(rules.max_steps.max())
-    device = rules.limit.device
-    empty = torch.arange(beams, device=device) >= (1 if options.sampling is None else beams)
+    first = rules.beams == 0 if rules.sampling is None else torch.ones_like(rules.beams).bool()
+    rows = torch.zeros_like(rules.start)[:, None]
 
-    def nought(*shape: int) -> Tensor:
-        return torch.zeros(rows, *shape, dtype=torch.long, device=device)
+    def of_beams() -> Tensor:
+        return rows + torch.zeros_like(rules.beams)
+
+    def of_kept() -> Tensor:
+        return rows + torch.zeros_like(rules.kept)
 
     growing = Beams(
-        step=torch.zeros((), dtype=torch.long, device=device),
-        tokens=nought(beams, steps) + PADDING,
-        last=nought(beams) + START,
-        score=nought(beams).float().masked_fill(empty, NONE),
-        spent=nought(beams),
-        state=rules.start[:, None].masked_fill(empty, NOWHERE),
-        position=nought(beams).float(),
-        text_hash=nought(beams),
-        cache=reorder(cache, nought(beams)),
+        step=rules.limit.new_zeros(()),
+        tokens=of_beams()[..., None] + torch.full_like(rules.tokens, PADDING),
+        last=of_beams() + START,
+        score=of_beams().float().masked_fill(~first, NONE),
+        spent=of_beams(),
+        state=(of_beams() + rules.start[:, None]).masked_fill(~first, NOWHERE),
+        position=of_beams().float(),
+        text_hash=of_beams(),
+        cache=reorder(cache, of_beams()),
     )
     finished = Finished(
-        tokens=nought(keep, steps) + PADDING,
-        score=nought(keep) + NONE,
-        spent=nought(keep),
-        text_hash=nought(keep),
-        rank=nought(keep) + NONE,
-        done=nought().bool(),
+        tokens=of_kept()[..., None] + torch.full_like(rules.tokens, PADDING),
+        score=of_kept() + NONE,
+        spent=of_kept(),
+        text_hash=of_kept(),
+        rank=of_kept() + NONE,
+        done=torch.zeros_like(rules.start).bool(),
     )
     return growing, finished

@@ -14,14 +14,9 @@ def favour(rules: Rules, beams: Beams) -> Float[Tensor, "rows beams vocabulary"]
 
     A token may come when the text can still end within the bounds and in time, so there is always one.
     """
-    favoured = _fit(rules, beams)
-    if rules.prefix.shape[1]:
-        favoured = _keep_to_prefix(rules, beams.step, favoured)
-    if rules.options.no_repeat_ngram:
-        repeated = _repetitions(beams, rules.options.no_repeat_ngram, favoured.shape[-1])
-        fresh = favoured.masked_fill(repeated, NONE)
-        favoured = torch.where((fresh > NONE).any(-1, keepdim=True), fresh, favoured)
-    return favoured
+    favoured = _keep_to_prefix(rules, beams.step, _fit(rules, beams))
+    fresh = favoured.masked_fill(_repetitions(rules, beams, favoured.shape[-1]), NONE)
+    return torch.where(fresh.amax(-1, keepdim=True) > NONE, fresh, favoured)
 
 
 def _fit(rules: Rules, beams: Beams) -> Float[Tensor, "rows beams vocabulary"]:
@@ -41,20 +36,18 @@ def _keep_to_prefix(
 ) -> Float[Tensor, "rows beams vocabulary"]:
     place = step.clamp(max=rules.prefix.shape[1] - 1).reshape(1)
     token = rules.prefix.index_select(1, place)
-    token = token.masked_fill(step >= rules.prefix.shape[1], PADDING)
     others = torch.arange(favoured.shape[-1], device=favoured.device) != token
     return favoured.masked_fill((others & (token != PADDING))[:, None], NONE)
 
 
-def _repetitions(beams: Beams, size: int, vocabulary: int) -> Bool[Tensor, "rows beams vocabulary"]:
+def _repetitions(rules: Rules, beams: Beams, vocabulary: int) -> Bool[Tensor, "rows beams vocabulary"]:
     """Mark the tokens that would complete an n-gram which the hypothesis has already."""
-    tokens, step = beams.tokens, beams.step
-    marks = torch.zeros(*beams.score.shape, vocabulary, dtype=torch.bool, device=tokens.device)
-    if tokens.shape[2] < size:
-        return marks
-    windows = tokens.unfold(2, size, 1)
-    recent_places = step - torch.arange(size - 1, 0, -1, device=tokens.device)
-    recent = tokens.index_select(2, recent_places.clamp(min=0))
-    same = (windows[..., :-1] == recent[:, :, None]).all(dim=-1)
-    written = torch.arange(windows.shape[2], device=tokens.device) + size <= step
-    return marks.scatter(2, torch.where(same & written, windows[..., -1], PADDING), value=True)
+    earlier = rules.tokens[:, None] - rules.before
+    recent = (beams.step - rules.before).clamp(min=0)
+    rows, width, places = beams.tokens.shape
+    others = beams.tokens.index_select(2, earlier.clamp(min=0).flatten()).view(rows, width, places, -1)
+    differing = (others != beams.tokens.index_select(2, recent)[:, :, None]).sum(dim=-1)
+    # What stands before the first token is the first token here, so such places do not count.
+    whole = (rules.tokens < beams.step) & ((earlier < 0).sum(dim=-1) == 0) & rules.fresh
+    marked = torch.where(whole & (differing == 0), beams.tokens, PADDING)
+    return torch.zeros(rows, width, vocabulary, device=marked.device).scatter(2, marked, 1.0) > 0

@@ -7,21 +7,21 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from copyfit.generation.jobs import Job, Sampling, SearchOptions
+from copyfit.generation.jobs import Job, Sampling
 
 _BELOW_ONE = 1 - 2**-20
 """Keeps a random number times a sum below the sum, whatever the rounding."""
 
 
-def uniform_numbers(jobs: Sequence[Job], options: SearchOptions) -> Float[Tensor, "rows steps beams"]:
+def uniform_numbers(
+    jobs: Sequence[Job], sampling: Sampling, *, beams: int
+) -> Float[Tensor, "rows steps beams"]:
     """Return a random number from 0 to 1 for each token that may be drawn, by the seed and the job alone."""
-    if options.sampling is None:
-        return torch.zeros(len(jobs), 0, 0)
     steps = 1 + max(job.max_steps for job in jobs)
-    numbers = torch.zeros(len(jobs), steps, options.num_beams)
+    numbers = torch.zeros(len(jobs), steps, beams)
     for row, job in enumerate(jobs):
-        generator = torch.Generator().manual_seed(_seed(job, options.sampling))
-        drawn = torch.rand(job.max_steps + 1, options.num_beams, generator=generator)
+        generator = torch.Generator().manual_seed(_seed(job, sampling))
+        drawn = torch.rand(job.max_steps + 1, beams, generator=generator)
         numbers[row, : job.max_steps + 1] = drawn * _BELOW_ONE
     return numbers
 

@@ -5,8 +5,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from copyfit.generation.beams import NONE, Beams, Choice, Finished, begin
+from copyfit.generation.layout import NOWHERE
 from copyfit.generation.masks import favour
-from copyfit.generation.rules import NOWHERE, Rules
+from copyfit.generation.rules import Rules
 from copyfit.generation.sampling import draw
 from copyfit.models.contract import Cache, Memory, Seq2Seq, reorder
 from copyfit.text.automaton import END, FIRST_PIECE
@@ -40,7 +41,7 @@ def advance(
     """
     logits, cache = model.step(beams.last, beams.position, beams.cache, memory)
     log_probabilities = logits.to(torch.promote_types(logits.dtype, torch.float32)).log_softmax(dim=-1)
-    choose = _best if rules.options.sampling is None else _drawn
+    choose = _best if rules.sampling is None else _drawn
     choice = choose(rules, beams, log_probabilities, favour(rules, beams))
     finished = _collect(rules, beams, choice, finished)
     beams = _extend(rules, beams, choice, cache)
@@ -62,7 +63,8 @@ def _best(
     keys = log_probabilities + favoured + beams.score[..., None]
     ends, going_on = keys[..., END], keys[..., FIRST_PIECE:]
     best, places = going_on.flatten(1).topk(min(2 * width, width * pieces))
-    parents, tokens = places // pieces, places % pieces + FIRST_PIECE
+    parents = places // pieces
+    tokens = places - parents * pieces + FIRST_PIECE
     best = best.masked_fill(_repeated(_hash(rules, beams.text_hash.gather(1, parents), tokens)), NONE)
     best, order = best.topk(width)
     parents, tokens = parents.gather(1, order), tokens.gather(1, order)
@@ -84,9 +86,10 @@ def _drawn(
     favoured: Float[Tensor, "rows beams vocabulary"],
 ) -> Choice:
     """Let every hypothesis go on by a token that is drawn for it."""
-    assert rules.options.sampling is not None
+    assert rules.sampling is not None
+    assert rules.uniform is not None
     uniform = rules.uniform.index_select(1, beams.step.reshape(1)).squeeze(1)
-    tokens = draw(log_probabilities + favoured, uniform, rules.options.sampling)
+    tokens = draw(log_probabilities + favoured, uniform, rules.sampling)
     score = beams.score + log_probabilities.gather(-1, tokens[..., None]).squeeze(-1)
     ends = tokens == END
     parents = torch.arange(tokens.shape[1], device=tokens.device).expand_as(tokens)
@@ -95,13 +98,12 @@ def _drawn(
 
 def _collect(rules: Rules, beams: Beams, choice: Choice, finished: Finished) -> Finished:
     """Put the hypotheses that end among the finished ones of their rows; keep the best distinct texts."""
-    spread = beams.spent.clamp(min=1).to(choice.ended.dtype) ** rules.options.length_penalty
-    ranks = torch.cat([finished.rank, choice.ended / spread], dim=1)
-    ranks, order = ranks.sort(dim=1, descending=True, stable=True)
+    ranks = torch.cat([finished.rank, _rank(rules, choice.ended, beams.spent)], dim=1)
+    order = _falling(ranks)
     hashes = torch.cat([finished.text_hash, beams.text_hash], dim=1).gather(1, order)
-    ranks, best = ranks.masked_fill(_repeated(hashes), NONE).sort(dim=1, descending=True, stable=True)
-    keep = finished.rank.shape[1]
-    order = order.gather(1, best[:, :keep])
+    ranks = ranks.gather(1, order).masked_fill(_repeated(hashes), NONE)
+    best = _falling(ranks)[:, : finished.rank.shape[1]]
+    order = order.gather(1, best)
 
     def kept(old: Tensor, new: Tensor) -> Tensor:
         return torch.cat([old, new], dim=1).take_along_dim(
@@ -113,7 +115,7 @@ def _collect(rules: Rules, beams: Beams, choice: Choice, finished: Finished) -> 
         score=kept(finished.score, choice.ended),
         spent=kept(finished.spent, beams.spent),
         text_hash=kept(finished.text_hash, beams.text_hash),
-        rank=ranks[:, :keep],
+        rank=ranks.gather(1, best),
     )
 
 
@@ -145,16 +147,20 @@ def _extend(rules: Rules, beams: Beams, choice: Choice, cache: Cache) -> Beams:
 
 def _hopes(rules: Rules, beams: Beams) -> Float[Tensor, "rows beams"]:
     """Return a rank that no text which a hypothesis may grow to can surpass, since scores only fall."""
-    penalty = rules.options.length_penalty
-    limit = rules.limit[:, None]
-    spent = limit if penalty >= 0 else torch.maximum(beams.spent, rules.floor[:, None])
-    return beams.score / spent.clamp(min=1).to(beams.score.dtype) ** penalty
+    least = torch.maximum(beams.spent, rules.floor[:, None])
+    return _rank(rules, beams.score, torch.where(rules.penalty >= 0, rules.limit[:, None], least))
+
+
+def _rank(
+    rules: Rules, score: Float[Tensor, "rows beams"], spent: Int[Tensor, "rows beams"]
+) -> Float[Tensor, "rows beams"]:
+    return score / spent.clamp(min=1).to(score.dtype) ** rules.penalty.to(score.dtype)
 
 
 def _bar(rules: Rules, finished: Finished) -> Float[Tensor, "rows 1"]:
     """Return the rank that a hypothesis must surpass to be kept; samples are all kept in play."""
     worst = finished.rank[:, -1:]
-    return worst if rules.options.sampling is None else torch.full_like(worst, NONE)
+    return worst if rules.sampling is None else torch.full_like(worst, NONE)
 
 
 def _hash(
@@ -162,6 +168,17 @@ def _hash(
 ) -> Int[Tensor, "rows beams"]:
     multiplier, addend = rules.text_hash[tokens].unbind(-1)
     return text_hash * multiplier + addend
+
+
+def _falling(ranks: Float[Tensor, "rows places"]) -> Int[Tensor, "rows places"]:
+    """Return the places of a row from the highest rank to the lowest, the first of equals first.
+
+    Counted, since not every runtime that takes this graph has a stable sort; the places are few.
+    """
+    place = torch.arange(ranks.shape[1], device=ranks.device)
+    mine, other = ranks[:, :, None], ranks[:, None]
+    before = (other > mine) | ((other == mine) & (place < place[:, None]))
+    return torch.zeros_like(ranks, dtype=torch.long).scatter(1, before.sum(-1), place.expand_as(ranks))
 
 
 def _repeated(hashes: Int[Tensor, "rows places"]) -> Bool[Tensor, "rows places"]:

@@ -7,7 +7,8 @@ import torch
 from copyfit.generation.beams import NONE, Finished
 from copyfit.generation.constraints import feasible
 from copyfit.generation.jobs import Counting, Hypothesis, Job, SearchOptions
-from copyfit.generation.rules import lay_out, pad
+from copyfit.generation.layout import lay_out, pad
+from copyfit.generation.rules import rules_of
 from copyfit.generation.search import search
 from copyfit.models.contract import Seq2Seq
 from copyfit.text.automaton import PADDING
@@ -55,11 +56,11 @@ class TorchEngine:
     def _search(
         self, jobs: Sequence[Job], counting: Counting, options: SearchOptions
     ) -> list[list[Hypothesis]]:
-        rules = lay_out(jobs, counting, options, self._device)
+        rules = rules_of(lay_out(jobs, counting, options), jobs, options, self._device)
         finished = search(
             self._model,
             rules,
-            source=pad([job.source for job in jobs]).to(self._device),
+            source=torch.from_numpy(pad([job.source for job in jobs])).to(self._device),
             source_lengths=torch.tensor([len(job.source) for job in jobs], device=self._device),
             budget=torch.tensor([job.aim for job in jobs], dtype=torch.float32, device=self._device),
         )
