@@ -48,7 +48,7 @@ class Layout(NamedTuple):
     penalty: NDArray[np.float32]
     """[]: finished texts compare by score / spent ** penalty."""
     before: NDArray[np.int64]
-    """How far before the last token of an n-gram its others stand."""
+    """How far before the last token of an n-gram its tokens stand, down to 0, itself."""
     fresh: NDArray[np.bool_]
     """[]: whether no such n-gram may come twice."""
     beams: NDArray[np.int64]
@@ -87,7 +87,7 @@ def lay_out(jobs: Sequence[Job], counting: Counting, options: SearchOptions) -> 
         trained_cost=counting.trained_cost,
         text_hash=counting.text_hash,
         penalty=np.array(options.length_penalty, dtype=np.float32),
-        before=np.arange(options.no_repeat_ngram - 1, 0, -1, dtype=np.int64),
+        before=np.arange(max(options.no_repeat_ngram, 1) - 1, -1, -1, dtype=np.int64),
         fresh=np.array(options.no_repeat_ngram > 0),
         beams=np.arange(options.num_beams, dtype=np.int64),
         kept=np.arange(options.keep, dtype=np.int64),

@@ -44,10 +44,9 @@ def _repetitions(rules: Rules, beams: Beams, vocabulary: int) -> Bool[Tensor, "r
     """Mark the tokens that would complete an n-gram which the hypothesis has already."""
     earlier = rules.tokens[:, None] - rules.before
     recent = (beams.step - rules.before).clamp(min=0)
-    rows, width, places = beams.tokens.shape
-    others = beams.tokens.index_select(2, earlier.clamp(min=0).flatten()).view(rows, width, places, -1)
-    differing = (others != beams.tokens.index_select(2, recent)[:, :, None]).sum(dim=-1)
+    others = beams.tokens[:, :, earlier.clamp(min=0)]
+    differing = ((others != beams.tokens[:, :, recent][:, :, None]) & (rules.before > 0)).sum(dim=-1)
     # What stands before the first token is the first token here, so such places do not count.
     whole = (rules.tokens < beams.step) & ((earlier < 0).sum(dim=-1) == 0) & rules.fresh
     marked = torch.where(whole & (differing == 0), beams.tokens, PADDING)
-    return torch.zeros(rows, width, vocabulary, device=marked.device).scatter(2, marked, 1.0) > 0
+    return torch.zeros(*marked.shape[:2], vocabulary, device=marked.device).scatter(2, marked, 1.0) > 0

@@ -1,0 +1,92 @@
+"""The engine that runs exported graphs by ONNX Runtime: small, quick to start, without PyTorch."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+
+from copyfit.errors import CheckpointError, RequestError
+from copyfit.generation.jobs import Counting, Hypothesis, Job, SearchOptions
+from copyfit.generation.layout import lay_out, pad
+from copyfit.runtime import graphs
+from copyfit.runtime.batches import WORK, hypotheses_of, search_in_batches
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+class Graph:
+    """Run one graph with arrays by name; what it has no use for is left out."""
+
+    def __init__(self, content: bytes, *, threads: int, name: str) -> None:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.log_severity_level = 3
+        try:
+            self._session = onnxruntime.InferenceSession(content, options, ["CPUExecutionProvider"])
+        except Exception as problem:
+            # The library raises classes of its own for what is wrong with a file, without a common one.
+            raise CheckpointError(f"{name} must be an ONNX graph: {_first_line(problem)}") from problem
+        self._inputs = [given.name for given in self._session.get_inputs()]
+        self._outputs = [made.name for made in self._session.get_outputs()]
+
+    def __call__(self, arrays: Arrays) -> dict[str, NDArray[Any]]:
+        """Return the outputs by name."""
+        made = self._session.run(self._outputs, {name: arrays[name] for name in self._inputs})
+        names = (name.removeprefix(graphs.NEXT) for name in self._outputs)
+        return dict(zip(names, made, strict=True))
+
+
+class OnnxEngine:
+    """Search by two graphs; threads may share it."""
+
+    def __init__(self, start: Graph, advance: Graph, *, work: int = WORK) -> None:
+        self._start = start
+        self._advance = advance
+        self._work = work
+
+    def search(
+        self, jobs: Sequence[Job], counting: Counting, options: SearchOptions
+    ) -> list[list[Hypothesis]]:
+        """Return the hypotheses of each job, best first; none for a job that no text can keep."""
+        if options.sampling is not None:
+            raise RequestError("drawing at random needs the engine torch; ask for it, or leave sampling out")
+
+        def search_batch(batch: Sequence[Job]) -> list[list[Hypothesis]]:
+            return self._search(batch, counting, options)
+
+        return search_in_batches(jobs, counting, options, work=self._work, search=search_batch)
+
+    def _search(
+        self, jobs: Sequence[Job], counting: Counting, options: SearchOptions
+    ) -> list[list[Hypothesis]]:
+        layout = lay_out(jobs, counting, options)
+        rules: dict[str, NDArray[Any]] = dict(zip(graphs.RULES, layout, strict=True))
+        sources = {
+            graphs.SOURCE: pad([job.source for job in jobs]),
+            graphs.SOURCE_LENGTHS: np.array([len(job.source) for job in jobs]),
+            graphs.BUDGET: np.array([job.aim for job in jobs], dtype=np.float32),
+        }
+        state = self._start({**rules, **sources})
+        kept = rules | {name: array for name, array in state.items() if name.startswith(graphs.MEMORY)}
+        # One step more than a text has pieces, for its END.
+        for _ in range(len(layout.tokens) + 1):
+            state = self._advance(kept | state)
+            if state[graphs.DONE].all():
+                break
+        return hypotheses_of(*(state[name] for name in graphs.FOUND))
+
+
+def open_onnx_engine(directory: Path, *, threads: int) -> OnnxEngine:
+    """Open the graphs in a folder, to run on so many threads."""
+    start, advance = (
+        Graph((directory / name).read_bytes(), threads=threads, name=str(directory / name))
+        for name in (graphs.START, graphs.ADVANCE)
+    )
+    return OnnxEngine(start, advance)
+
+
+def _first_line(problem: Exception) -> str:
+    return str(problem).strip().splitlines()[0][:200]
