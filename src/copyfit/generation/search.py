@@ -9,7 +9,7 @@ from copyfit.generation.layout import NOWHERE
 from copyfit.generation.masks import favour
 from copyfit.generation.rules import Rules
 from copyfit.generation.sampling import draw
-from copyfit.models.contract import Cache, Memory, Seq2Seq, reorder
+from copyfit.models.contract import Cache, Memory, Seq2Seq, inherit, reorder
 from copyfit.text.automaton import END, FIRST_PIECE
 
 
@@ -106,9 +106,7 @@ def _collect(rules: Rules, beams: Beams, choice: Choice, finished: Finished) -> 
     order = order.gather(1, best)
 
     def kept(old: Tensor, new: Tensor) -> Tensor:
-        return torch.cat([old, new], dim=1).take_along_dim(
-            order.view(*order.shape, *[1] * (old.dim() - 2)), 1
-        )
+        return inherit(torch.cat([old, new], dim=1), order)
 
     return finished._replace(
         tokens=kept(finished.tokens, beams.tokens),
@@ -121,17 +119,14 @@ def _collect(rules: Rules, beams: Beams, choice: Choice, finished: Finished) -> 
 
 def _extend(rules: Rules, beams: Beams, choice: Choice, cache: Cache) -> Beams:
     """Give every chosen hypothesis its parent's past and its new token."""
-
-    def inherited(values: Tensor) -> Tensor:
-        return values.gather(1, choice.parents)
-
-    state, token_class = inherited(beams.state), rules.classes.gather(1, choice.tokens)
+    parents = choice.parents
+    state, token_class = inherit(beams.state, parents), rules.classes.gather(1, choice.tokens)
     cost = rules.cost[state, token_class]
-    spent = inherited(beams.spent) + cost
+    spent = inherit(beams.spent, parents) + cost
     alive = choice.score > NONE
-    tokens = beams.tokens.take_along_dim(choice.parents[..., None], dim=1)
+    moved = inherit(beams.position, parents) + rules.trained_cost[choice.tokens]
+    tokens = inherit(beams.tokens, parents)
     now = torch.arange(tokens.shape[2], device=tokens.device) == beams.step
-    moved = inherited(beams.position) + rules.trained_cost[choice.tokens]
     return Beams(
         step=beams.step + 1,
         tokens=torch.where(now, choice.tokens[..., None], tokens),
@@ -140,8 +135,8 @@ def _extend(rules: Rules, beams: Beams, choice: Choice, cache: Cache) -> Beams:
         spent=spent.where(alive, 0),
         state=rules.next_state[state, token_class].long().where(alive, NOWHERE),
         position=torch.where(cost > 0, spent * rules.scale[:, None], moved),
-        text_hash=_hash(rules, inherited(beams.text_hash), choice.tokens),
-        cache=reorder(cache, choice.parents),
+        text_hash=_hash(rules, inherit(beams.text_hash, parents), choice.tokens),
+        cache=reorder(cache, parents),
     )
 
 

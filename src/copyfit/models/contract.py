@@ -22,8 +22,13 @@ def map_tree(function: Callable[[Tensor], Tensor], tree: Tree) -> Tree:
 
 def reorder(cache: Cache, parents: Int[Tensor, "rows beams"]) -> Cache:
     """Give every new hypothesis the cache of its parent."""
+    return map_tree(lambda leaf: inherit(leaf, parents), cache)
+
+
+def inherit(values: Tensor, parents: Int[Tensor, "rows beams"]) -> Tensor:
+    """Give every new hypothesis what is its parent's, [rows, beams, ...]."""
     rows = torch.arange(parents.shape[0], device=parents.device)[:, None]
-    return map_tree(lambda leaf: leaf[rows, parents], cache)
+    return values[rows, parents]
 
 
 @runtime_checkable
