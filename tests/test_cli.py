@@ -15,7 +15,7 @@ import torch
 
 from copyfit import __version__
 from copyfit.checkpoint import save_checkpoint
-from copyfit.cli.app import COMMANDS, run
+from copyfit.cli.app import COMMANDS, function_of, run
 from copyfit.text.presets import PRESETS
 from copyfit.writing.headline import MiscountError
 from copyfit.writing.writer import Writer
@@ -531,8 +531,7 @@ def test_help_lists_the_commands(arguments: list[str], capsys: Output) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_explains_itself_as_it_is_listed(command: str, capsys: Output) -> None:
-    function = getattr(import_module(f"copyfit.cli.{command}"), command)
-    assert inspect.getdoc(function) == COMMANDS[command]
+    assert inspect.getdoc(function_of(command)) == COMMANDS[command]
     assert run([command, "--help"]) == 0
     assert " ".join(COMMANDS[command].split()[:4]) in capsys.readouterr().out
 

@@ -2,9 +2,10 @@
 
 import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Annotated
+from keyword import iskeyword
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -21,6 +22,7 @@ COMMANDS = {
     "prepare": "Turn a recipe's pairs into the store that training reads.",
     "evaluate": "Write a headline for each pair of a file and measure quality and length error.",
     "rouge": "Score summaries against references, equal to ROUGE-1.5.5.pl to the last digit.",
+    "import": "Convert a checkpoint of the paper's released code, without running anything in it.",
     "info": "Describe a model folder, after checking that it is whole.",
     "models": "List the models that can be named.",
     "presets": "List the budgets of real platforms.",
@@ -56,6 +58,12 @@ def run(arguments: Sequence[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
+def function_of(command: str) -> Callable[..., Any]:
+    """Load the function of a command; Python keeps some names to itself, which get an underscore."""
+    name = f"{command}_" if iskeyword(command) else command
+    return cast(Callable[..., Any], getattr(import_module(f"copyfit.cli.{name}"), name))
+
+
 def _build(wanted: str) -> typer.Typer:
     """Build the program with one command that runs and the names of all others."""
     app = typer.Typer(
@@ -67,7 +75,7 @@ def _build(wanted: str) -> typer.Typer:
     app.callback()(_program)
     for name, summary in COMMANDS.items():
         if name == wanted:
-            app.command(name)(getattr(import_module(f"copyfit.cli.{name}"), name))
+            app.command(name)(function_of(name))
         else:
             app.command(name, help=summary)(_named_only)
     return app
