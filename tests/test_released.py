@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 
 from copyfit.checkpoint import open_checkpoint, read_config
 from copyfit.cli.app import run
+from copyfit.data.prepare import DataSection, prepare_with
+from copyfit.data.prepared import Tokenizers
 from copyfit.errors import CheckpointError, CopyfitError
 from copyfit.models.contract import Model
 from copyfit.released.convert import Released, import_released
@@ -166,6 +168,16 @@ def test_files_of_new_and_of_old_pytorch_are_read(tmp_path: Path, zipped: bool) 
     assert "fairseq" not in sys.modules
 
 
+def test_a_file_that_was_written_on_a_gpu_is_read_without_one(tmp_path: Path) -> None:
+    made = files(tmp_path, zipped=False)
+    content = made.released.checkpoint.read_bytes()
+    assert b"ctorch\nFloatStorage\n" in content
+    moved = content.replace(b"ctorch\nFloatStorage\n", b"ctorch.cuda\nFloatStorage\n")
+    moved = moved.replace(b"X\x03\0\0\0cpu", b"X\x06\0\0\0cuda:0")
+    made.released.checkpoint.write_bytes(moved)
+    check_forced(made.imported(), LRPE_PE, LRPE_PE.weights())
+
+
 def test_half_precision_is_read(tmp_path: Path) -> None:
     content = content_of(LRPE_PE)
     content["model"] = {name: weight.half() for name, weight in content["model"].items()}
@@ -203,7 +215,7 @@ def test_an_imported_model_says_what_it_is(tmp_path: Path) -> None:
     )
     assert config.facts["Converted from"] == "checkpoint_best.pt, of the paper's released code"
     assert config.facts["Sources must be"] == "pieces of the source dictionary"
-    assert config.facts["Target tokens left out"] == 3 + len(LRPE_PE.target_tokens) - len(KEPT) - 2
+    assert config.facts["Left-out tokens"] == 3 + len(LRPE_PE.target_tokens) - len(KEPT) - 2
     assert config.model.model_dump() | {
         "layout": "released",
         "norm": "post",
@@ -240,6 +252,20 @@ def test_a_source_that_is_too_long_still_ends(tmp_path: Path) -> None:
     assert cut.score == whole.score
 
 
+def test_prepared_sources_end_as_those_that_are_written_for(tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text(f"{SOURCE}\ttea\nthe storm\tnote\n", encoding="utf-8")
+    tokenizers = Tokenizers(
+        source_of_words(dictionary(SOURCE_TOKENS)).tokenizer, target_of(dictionary(TARGET_TOKENS)).vocabulary
+    )
+    section = DataSection(train=(str(pairs),), longest_source=4, workers=1)
+    sources = prepare_with(section, tokenizers, tmp_path / "prepared").train.pairs.sources
+    for row, text in enumerate((SOURCE, "the storm")):
+        expected = tokenizers.source.shorten(tokenizers.source.encode(text), 4)
+        assert sources.row(row).tolist() == expected
+        assert expected[-1] == 2
+
+
 class TestDictionaries:
     def test_tokens_stand_behind_four_special_ones(self, tmp_path: Path) -> None:
         path = tmp_path / "dict.txt"
@@ -269,7 +295,7 @@ class TestDictionaries:
     def test_targets_keep_single_characters_that_join_nothing(self) -> None:
         side = target_of(dictionary(TARGET_TOKENS))
         assert side.vocabulary.pieces == KEPT
-        assert side.left_out == {"special": 3, "longer than a character": 3, "joins its neighbours": 2}
+        assert side.left_out == {"special": 3, "longer than a character": 3, "not solid": 2}
 
     @pytest.mark.parametrize("spaces", [("@@@@", "@@@"), ("@@@", "@@@@")])
     def test_the_more_frequent_mark_stands_for_a_space(self, spaces: tuple[str, str]) -> None:
@@ -453,7 +479,7 @@ def test_other_classes_of_fairseq_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ([1, 2], "must hold a table with args and model, it holds of the type list"),
+        ([1, 2], "must be a table with args and model, it is of the type list"),
         ({"model": {}}, "args must be an argparse.Namespace, it is not there"),
         ({"args": {"arch": "transformer"}, "model": {}}, "it is of the type dict"),
         ({"args": content_of(LRPE_PE)["args"], "model": 3}, "model must be a table of weights"),

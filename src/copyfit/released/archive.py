@@ -34,7 +34,7 @@ def open_archive(path: Path) -> Archive:
     """Read plain values and tensors; refuse a file that holds anything else, before it can act."""
     content = _load(path)
     if not isinstance(content, dict):
-        raise CheckpointError(f"{path} must hold a table with args and model, it holds {_kind(content)}")
+        raise CheckpointError(f"{path} must be a table with args and model, it is {_kind(content)}")
     arguments, weights = content.get("args"), content.get("model")
     if not isinstance(arguments, Namespace):
         raise CheckpointError(f"{path}: args must be an argparse.Namespace, it is {_kind(arguments)}")

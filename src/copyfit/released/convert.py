@@ -63,7 +63,7 @@ def import_released(files: Released, output: Path) -> Imported:
         facts={
             "Converted from": f"{files.checkpoint.name}, of the paper's released code",
             "Sources must be": "words" if files.source_codes else "pieces of the source dictionary",
-            "Target tokens left out": sum(target.left_out.values()),
+            "Left-out tokens": sum(target.left_out.values()),
         },
     )
     weights = convert_weights(archive.weights, section, tables, where=f"{files.checkpoint}: model")

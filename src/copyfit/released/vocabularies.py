@@ -99,7 +99,7 @@ def target_of(dictionary: Dictionary) -> TargetSide:
         if len(piece) > 1:
             left_out["longer than a character"] += 1
         elif not is_solid(piece):
-            left_out["joins its neighbours"] += 1
+            left_out["not solid"] += 1
         else:
             kept[piece] = row
     if not kept:
