@@ -31,7 +31,7 @@ REASONS: Mapping[str, str] = {
     "no_shared_word_13": "the headline for 13 characters shares no long word with the article",
     "no_shared_word_10": "the headline for 10 characters shares no long word with the article",
     "of_another_task": "its name is not that of a model summary of task 1",
-    "without_document": "its document is not there",
+    "without_document": "its document is not there, or has no text",
 }
 """What each reason means."""
 

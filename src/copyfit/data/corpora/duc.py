@@ -24,12 +24,11 @@ from copyfit.text.sentences import first_sentence
 LENGTH = 75
 """How many bytes of a headline count in task 1."""
 _REFERENCES = 4
-_SUFFIX = r"(?:\.(?:html?|txt|sgml?))?"
+_SUFFIX = re.compile(r"\.(?:HTML?|SGML?|TXT)$")
 _CLUSTER = re.compile(r"(D[0-9]+)[A-Z]*")
 """A document set: its name may end in letters for those who chose and wrote."""
-_SUMMARY = re.compile(rf"{_CLUSTER.pattern}\.P\.10\.[A-Z]+\.[A-Z]+\.(.+?){_SUFFIX}")
+_SUMMARY = re.compile(rf"{_CLUSTER.pattern}\.P\.10\.[A-Z]+\.[A-Z]+\.(.+?)(?:{_SUFFIX.pattern})?")
 """Set, per document, about 10 words, who chose it, who wrote (peers have numbers there), the document."""
-_DOCUMENT = re.compile(rf"(.+?){_SUFFIX}")
 _CLEAN = "input.txt", "task1_ref*.txt"
 
 
@@ -42,7 +41,8 @@ class _Key(NamedTuple):
 
 class _Document(NamedTuple):
     path: Path
-    names: tuple[_Key, ...]
+    named: _Key
+    numbered: _Key
     source: str
 
 
@@ -61,55 +61,52 @@ def write_duc(inputs: Sequence[Path], folder: CorpusFolder) -> list[Account]:
             f"the inputs must be two folders, of documents and of model summaries, given {len(inputs)}"
         )
     documents, models = inputs
-    summaries = Screen("model summaries")
-    references = _Summaries(models, summaries)
-    screen = Screen("documents")
+    return _write_shipped(documents, models, folder)
+
+
+def _write_shipped(documents: Path, models: Path, folder: CorpusFolder) -> list[Account]:
+    summaries, screen = Screen("model summaries"), Screen("documents")
+    paths = _summaries(models, summaries)
     found = screen.passing(_documents(documents), lambda document: None if document.source else "empty")
-    folder.write(references_file(LENGTH), [references.pair(document) for document in found])
-    references.count_rest(summaries)
+    pairs = [
+        _pair(document, models, paths.pop(document.named, []) or paths.pop(document.numbered, []))
+        for document in found
+    ]
+    summaries.drop("without_document", sum(map(len, paths.values())))
+    folder.write(references_file(LENGTH), pairs)
     return [screen.account(), summaries.account()]
 
 
-class _Summaries:
+def _summaries(folder: Path, screen: Screen) -> dict[_Key, list[Path]]:
     """Find the model summaries of each document by the names of their files."""
-
-    def __init__(self, folder: Path, screen: Screen) -> None:
-        self._folder = folder
-        self._paths = defaultdict[_Key, list[Path]](list)
-        self._used = set[_Key]()
-        for path in screen.passing(_files(folder), lambda path: None if _key(path) else "of_another_task"):
-            self._paths[_key(path) or _Key("", "")].append(path)
-        if not self._paths:
-            raise DataError(
-                f"{folder} must have model summaries of task 1, named like D30001.P.10.T.A.APW19981016.0240"
-            )
-
-    def pair(self, document: _Document) -> Pair:
-        """Return the source of a document with its references."""
-        key = next((name for name in document.names if name in self._paths), document.names[0])
-        self._used.add(key)
-        paths = self._paths.get(key, [])
-        if len(paths) != _REFERENCES:
-            names = ": " + ", ".join(path.name for path in paths) if paths else ""
-            raise DataError(
-                f"{document.path} must have {_REFERENCES} model summaries in {self._folder},"
-                f" it has {len(paths)}{names}"
-            )
-        pair = Pair(document.source, tuple(summary_text(read_text(path)) for path in paths))
-        for path, reference in zip(paths, pair.targets, strict=True):
-            if not reference:
-                raise DataError(f"{path} must hold a summary, it is empty")
-        return pair
-
-    def count_rest(self, screen: Screen) -> None:
-        """Count the summaries that no document asked for."""
-        rest = [paths for key, paths in self._paths.items() if key not in self._used]
-        screen.drop("without_document", sum(map(len, rest)))
+    found = defaultdict[_Key, list[Path]](list)
+    for path in screen.passing(_files(folder), lambda path: None if _keys(path) else "of_another_task"):
+        for key in _keys(path):
+            found[key].append(path)
+    if not found:
+        raise DataError(
+            f"{folder} must have model summaries of task 1, named like D30001.P.10.T.A.APW19981016.0240"
+        )
+    return found
 
 
-def _key(path: Path) -> _Key | None:
-    named = _SUMMARY.fullmatch(path.name.upper())
-    return _Key(*named.groups()) if named else None
+def _keys(path: Path) -> list[_Key]:
+    """Return whose summary a file is by its name; nobody's where it is none of task 1."""
+    match = _SUMMARY.fullmatch(path.name.upper())
+    return [_Key(*match.groups())] if match else []
+
+
+def _pair(document: _Document, models: Path, summaries: Sequence[Path]) -> Pair:
+    if len(summaries) != _REFERENCES:
+        names = "".join(f", {path.name}" for path in summaries)
+        raise DataError(
+            f"{document.path} must have {_REFERENCES} model summaries in {models}, named like"
+            f" {document.named.cluster}.P.10.T.A.{document.named.document}; it has {len(summaries)}{names}"
+        )
+    references = tuple(summary_text(read_text(path)) for path in summaries)
+    if not all(references):
+        raise DataError(f"{summaries[references.index('')]} must hold a summary, it is empty")
+    return Pair(document.source, references)
 
 
 def _files(folder: Path) -> list[Path]:
@@ -132,20 +129,21 @@ def _documents(folder: Path) -> Iterator[_Document]:
 
 
 def _document(path: Path, cluster: str) -> _Document:
-    whole = element(read_text(path), "DOC", path)
-    if whole is None:
+    content = read_text(path)
+    if element(content, "DOC", path) is None:
         raise DataError(f"{path}:1: it must be an SGML document, it has no <DOC>")
-    text = element(whole, "TEXT", path)
+    text = element(content, "TEXT", path)
     if text is None:
         # Some documents of DUC-2003 are captions.
-        text = element(whole, "GRAPHIC", path)
+        text = element(content, "GRAPHIC", path)
     if text is None:
         raise DataError(f"{path}:1: it must have a <TEXT>, it has none")
-    number = " ".join((element(whole, "DOCNO", path) or "").split()).upper()
-    name = _DOCUMENT.fullmatch(path.name.upper())
-    names = tuple(_Key(cluster, each) for each in (number, name.group(1) if name else "") if each)
+    name = _SUFFIX.sub("", path.name.upper())
+    number = (element(content, "DOCNO", path) or name).strip().upper()
     found = paragraphs(text)
-    return _Document(path, names, first_sentence(found[0]) if found else "")
+    return _Document(
+        path, _Key(cluster, name), _Key(cluster, number), first_sentence(found[0]) if found else ""
+    )
 
 
 def _write_clean(source: Path, folder: CorpusFolder) -> list[Account]:
