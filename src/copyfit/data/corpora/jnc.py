@@ -11,7 +11,6 @@ from copyfit.data.corpora.folder import (
     TRAIN,
     VALIDATION,
     CorpusFolder,
-    lacks_text,
     numbered_lines,
     pair_of,
     references_file,
@@ -36,12 +35,12 @@ def write_jnc(inputs: Sequence[Path], folder: CorpusFolder) -> list[Account]:
     """
     records = sorted(_read_all(inputs), key=lambda record: record.id)
     screen = Screen("pairs")
-    kept = [_pair(record) for record in screen.passing(records, _Objection(records))]
+    kept = list(screen.passing(records, _Objection(records)))
     training = len(kept) * _TRAINING_PERCENT // 100
     testing = (len(kept) - training) // 2
-    folder.write(TRAIN, kept[:training])
-    folder.write(VALIDATION, kept[training : len(kept) - testing])
-    folder.write(references_file(), kept[len(kept) - testing :])
+    folder.write(TRAIN, map(_pair, kept[:training]))
+    folder.write(VALIDATION, map(_pair, kept[training : len(kept) - testing]))
+    folder.write(references_file(), map(_pair, kept[len(kept) - testing :]))
     return [screen.account()]
 
 
@@ -53,8 +52,8 @@ class _Objection:
         self._headlines = Counter(record.headline for record in records)
 
     def __call__(self, record: _Record) -> str | None:
-        if reason := lacks_text(_pair(record)):
-            return reason
+        if not (record.article.strip() and record.headline.strip()):
+            return "empty"
         if self._articles[record.article] > 1:
             return "repeated_article"
         if self._headlines[record.headline] > 1:
