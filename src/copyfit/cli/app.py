@@ -19,7 +19,7 @@ INTERRUPTED = 130
 COMMANDS = {
     "write": "Write headlines that fit.",
     "train": "Train a model by a recipe.",
-    "prepare": "Turn a recipe's pairs into the store that training reads.",
+    "prepare": "Turn a recipe's pairs into the store that training reads; tell what was dropped.",
     "evaluate": "Write a headline for each pair of a file and measure quality and length error.",
     "rouge": "Score summaries against references, equal to ROUGE-1.5.5.pl to the last digit.",
     "import": "Convert a checkpoint of the paper's released code, without running anything in it.",
@@ -27,6 +27,7 @@ COMMANDS = {
     "models": "List the models that can be named.",
     "presets": "List the budgets of real platforms.",
     "count": "Count a text.",
+    "corpus": "Turn a corpus as its owners ship it into files to train on and to evaluate on.",
     "examples": "Write made-up news to train on and an article to try.",
 }
 """The summary of each command; its module, of the same name, is loaded when it runs."""
