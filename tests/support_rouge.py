@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from copyfit.evaluation.porter import irregular_forms
+from copyfit.text.porter import irregular_forms
 
 METRICS = {"ROUGE-1": "R1", "ROUGE-2": "R2", "ROUGE-L": "RL"}
 LISTS = ("adj", "adv", "noun", "verb")

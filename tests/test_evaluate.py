@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 import pytest
+from copyfit.evaluation.rerank import BEST_OF, rerank
 
 from copyfit.data.corpus import Pair
 from copyfit.errors import DataError, RequestError
 from copyfit.evaluation.evaluate import Settings, evaluate
 from copyfit.evaluation.lengths import LengthError
-from copyfit.evaluation.rerank import BEST_OF, rerank
 from copyfit.evaluation.rouge import Rouge
 from copyfit.text.units import count
 from copyfit.writing.headline import Headline, Result

@@ -9,8 +9,8 @@ import pytest
 
 import support_rouge as original
 from copyfit.errors import ConfigError, DataError
-from copyfit.evaluation.porter import irregular_forms, stem
 from copyfit.evaluation.rouge import METRICS, Rouge, RougeResult
+from copyfit.text.porter import irregular_forms, stem
 
 FOUR_SETS: list[tuple[list[str], dict[str, Any]]] = [
     (["-m", "-b", "75"], {"limit_bytes": 75}),

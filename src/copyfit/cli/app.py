@@ -21,6 +21,8 @@ COMMANDS = {
     "prepare": "Turn a recipe's pairs into the store that training reads.",
     "evaluate": "Write a headline for each pair of a file and measure quality and length error.",
     "rouge": "Score summaries against references, equal to ROUGE-1.5.5.pl to the last digit.",
+    "compare": "Say how far two systems differ on the same items, and whether by more than chance.",
+    "average": "Write a model whose weights are the means of those of several others.",
     "info": "Describe a model folder, after checking that it is whole.",
     "models": "List the models that can be named.",
     "presets": "List the budgets of real platforms.",
