@@ -92,6 +92,17 @@ def score(
     return Printed(items, averages)
 
 
+def resampled_means(values: Sequence[float]) -> list[float]:
+    """Let Perl draw the 1,000 resamples of the script from values in its order, and return their means."""
+    code = (
+        "@v = <STDIN>; for $seed (0 .. 999) { srand($seed); $sum = 0;"
+        " $sum += $v[int(rand(@v))] for @v; printf qq(%.17g\\n), $sum / @v }"
+    )
+    lines = "".join(f"{value!r}\n" for value in values)
+    output = subprocess.run(["perl", "-e", code], input=lines, check=True, capture_output=True, text=True)
+    return [float(line) for line in output.stdout.splitlines()]
+
+
 # fmt: off
 ROOTS = (
     "argu", "hop", "hopp", "fall", "fizz", "troubl", "rel", "adopt", "form", "relat", "condit", "feed",

@@ -137,7 +137,7 @@ def test_the_command_writes_a_model_with_the_mean_weights(
     weights, all_weights = load_weights(output), [load_weights(folder) for folder in folders]
     assert set(weights) == set(all_weights[0])
     for name, weight in weights.items():
-        exact = sum(other[name].astype(np.float64) for other in all_weights) / 3
+        exact = np.mean([other[name].astype(np.float64) for other in all_weights], axis=0)
         np.testing.assert_allclose(weight, exact.astype(np.float32), rtol=1e-7)
         assert weight.dtype == np.float32
     checkpoint = open_checkpoint(output)

@@ -1,7 +1,6 @@
 """`copyfit evaluate`: say how good and how exact a model's headlines are."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -94,21 +93,20 @@ def evaluate(
         )
         for wanted in lengths
     ]
+    outputs = _outputs(output, lengths)
     pairs = list(read_pairs([str(data)]))
-    with ExitStack() as files:
-        puts = [files.enter_context(open_output(path)) for path in _outputs(output, lengths)]
-        writer = Writer(model, device=device)
-        for wanted, scorer, put in zip(lengths, scorers, puts, strict=True):
-            evaluation = run(
-                writer, pairs, length=wanted, unit=unit, mode=mode, settings=Settings(effort, scorer)
-            )
+    writer = Writer(model, device=device)
+    for wanted, scorer, path in zip(lengths, scorers, outputs, strict=True):
+        settings = Settings(effort, scorer)
+        with open_output(path) as put:
+            evaluation = run(writer, pairs, length=wanted, unit=unit, mode=mode, settings=settings)
             if put:
                 for text in evaluation.headlines:
                     put(text)
-            if as_json:
-                talk.put_json(evaluation.to_json())
-            else:
-                talk.put("\n".join(_report(evaluation)))
+        if as_json:
+            talk.put_json(evaluation.to_json())
+        else:
+            talk.put("\n".join(_report(evaluation)))
 
 
 def _limit(text: str | None, length: Length) -> int | None:
