@@ -22,6 +22,8 @@ COMMANDS = {
     "prepare": "Turn a recipe's pairs into the store that training reads; tell what was dropped.",
     "evaluate": "Write a headline for each pair of a file and measure quality and length error.",
     "rouge": "Score summaries against references, equal to ROUGE-1.5.5.pl to the last digit.",
+    "compare": "Say how far two systems differ on the same items, and whether by more than chance.",
+    "average": "Write a model whose weights are the means of those of several others.",
     "import": "Convert a checkpoint of the paper's released code, without running anything in it.",
     "info": "Describe a model folder, after checking that it is whole.",
     "models": "List the models that can be named.",
