@@ -6,8 +6,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
-from copyfit.evaluation.porter import stem
 from copyfit.evaluation.rouge import Rouge
+from copyfit.text.porter import stem
 
 TESTS = Path(__file__).parents[1] / "tests"
 ROUNDS = 3

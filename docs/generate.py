@@ -6,7 +6,6 @@ import json
 import textwrap
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -14,7 +13,7 @@ import typer
 from pydantic.fields import FieldInfo
 
 from copyfit import Headline, Writer, count, errors, presets
-from copyfit.cli.app import COMMANDS
+from copyfit.cli.app import COMMANDS, function_of
 from copyfit.config import Section
 from copyfit.models.config import ARCHITECTURES, ModelSection
 from copyfit.text.presets import Preset
@@ -102,7 +101,7 @@ def _default(field: FieldInfo) -> str:
 
 
 def _command(name: str) -> str:
-    function = getattr(import_module(f"copyfit.cli.{name}"), name)
+    function = function_of(name)
     app = typer.Typer(add_completion=False)
     app.command()(function)
     kinds = get_type_hints(function)

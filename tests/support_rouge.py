@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from copyfit.evaluation.porter import irregular_forms
+from copyfit.text.porter import irregular_forms
 
 METRICS = {"ROUGE-1": "R1", "ROUGE-2": "R2", "ROUGE-L": "RL"}
 LISTS = ("adj", "adv", "noun", "verb")
@@ -90,6 +90,17 @@ def score(
         (METRICS[metric], letter): tuple(values) for metric, letter, *values in AVERAGE_LINE.findall(text)
     }
     return Printed(items, averages)
+
+
+def resampled_means(values: Sequence[float]) -> list[float]:
+    """Let Perl draw the 1,000 resamples of the script from values in its order, and return their means."""
+    code = (
+        "@v = <STDIN>; for $seed (0 .. 999) { srand($seed); $sum = 0;"
+        " $sum += $v[int(rand(@v))] for @v; printf qq(%.17g\\n), $sum / @v }"
+    )
+    lines = "".join(f"{value!r}\n" for value in values)
+    output = subprocess.run(["perl", "-e", code], input=lines, check=True, capture_output=True, text=True)
+    return [float(line) for line in output.stdout.splitlines()]
 
 
 # fmt: off

@@ -1,39 +1,7 @@
-from itertools import permutations
-
-import numpy as np
-import pytest
 import torch
 
-from copyfit.errors import CheckpointError
-from copyfit.training.averaging import MovingAverage, mean_weights
+from copyfit.training.averaging import MovingAverage
 from support_training import tiny_model
-
-
-def test_the_mean_of_models_is_exact_in_any_order_and_keeps_the_type() -> None:
-    draw = np.random.default_rng(0)
-    models = [
-        {"a": draw.normal(size=(3, 4)).astype(np.float32) * 10.0**power, "b": draw.normal(size=2)}
-        for power in (-6, 0, 6)
-    ]
-    means = [mean_weights(order) for order in permutations(models)]
-    exact = np.mean([model["a"].astype(np.float64) for model in models], axis=0)
-    np.testing.assert_allclose(means[0]["a"], exact, rtol=1e-7)
-    assert means[0]["a"].dtype == np.float32
-    assert means[0]["b"].dtype == np.float64
-    for mean in means:
-        np.testing.assert_array_equal(mean["a"], means[0]["a"])
-        np.testing.assert_array_equal(mean["b"], means[0]["b"])
-
-
-def test_the_mean_of_one_model_is_that_model() -> None:
-    model = {"a": np.arange(5, dtype=np.float32)}
-    np.testing.assert_array_equal(mean_weights([model])["a"], model["a"])
-
-
-@pytest.mark.parametrize("other", [{"a": np.zeros((2, 3))}, {"b": np.zeros(3)}, {}])
-def test_models_that_differ_in_shape_have_no_mean(other: dict[str, np.ndarray]) -> None:
-    with pytest.raises(CheckpointError, match="same weights"):
-        mean_weights([{"a": np.zeros(3)}, other])
 
 
 def test_the_moving_average_follows_its_recurrence() -> None:

@@ -17,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 from copyfit.checkpoint import Checkpoint, load_weights, open_checkpoint, read_config, save_checkpoint
+from copyfit.combining import Member, open_members
 from copyfit.errors import CheckpointError, RequestError
 from copyfit.models.build import build_model
 from copyfit.runtime.load import load_engine
@@ -229,7 +230,7 @@ def test_missing_extra_and_misnamed_weights_are_named(
 ) -> None:
     save_checkpoint(tmp_path / "model", CHECKPOINT, change(WEIGHTS))
     with pytest.raises(CheckpointError, match=message):
-        load_engine(tmp_path / "model", open_checkpoint(tmp_path / "model"), device="cpu")
+        load_engine(open_members([tmp_path / "model"]), device="cpu")
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -430,7 +431,7 @@ def test_cuda_asked_for_and_absent_is_refused() -> None:
 
 def test_an_unknown_engine_is_refused(folder: Path) -> None:
     with pytest.raises(RequestError, match="the engine must be one of torch, given 'steam'"):
-        load_engine(folder, CHECKPOINT, name="steam")
+        load_engine([Member(folder, CHECKPOINT)], name="steam")
 
 
 def test_without_pytorch_opening_a_model_says_what_to_install(
@@ -439,10 +440,10 @@ def test_without_pytorch_opening_a_model_says_what_to_install(
     monkeypatch.delitem(sys.modules, "copyfit.runtime.torch_model")
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(CheckpointError, match=r"needs torch: pip install 'copyfit\[train\]'"):
-        load_engine(folder, CHECKPOINT)
+        load_engine([Member(folder, CHECKPOINT)])
 
 
 def test_a_module_missing_for_another_reason_is_a_bug(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "copyfit.runtime.torch_model", None)
     with pytest.raises(ModuleNotFoundError, match="torch_model"):
-        load_engine(folder, CHECKPOINT)
+        load_engine([Member(folder, CHECKPOINT)])

@@ -15,7 +15,7 @@ import torch
 
 from copyfit import __version__
 from copyfit.checkpoint import save_checkpoint
-from copyfit.cli.app import COMMANDS, run
+from copyfit.cli.app import COMMANDS, function_of, run
 from copyfit.text.presets import PRESETS
 from copyfit.writing.headline import MiscountError
 from copyfit.writing.writer import Writer
@@ -40,6 +40,11 @@ def stdin(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
 
 def write(model: str, *arguments: str) -> int:
     return run(["write", "--model", model, "--num-beams", "1", *arguments])
+
+
+def squeezed(text: str) -> list[str]:
+    """Return the lines of a table without its columns."""
+    return [" ".join(line.split()) for line in text.splitlines()]
 
 
 def program(*arguments: str, **more: Any) -> "subprocess.CompletedProcess[bytes]":
@@ -457,7 +462,7 @@ def test_a_recipe_becomes_a_model_that_writes(tmp_path: Path, capsys: Output) ->
     recipe.write_text(RECIPE.format(folder=tmp_path), encoding="utf-8")
     assert run(["examples", str(tmp_path), "--pairs", "200"]) == 0
     assert run(["prepare", str(recipe), "--output", str(tmp_path / "data")]) == 0
-    assert "200 pairs of 200 sources" in capsys.readouterr().out
+    assert "train 200 200 0" in squeezed(capsys.readouterr().out)
     assert run(["train", str(recipe), "--output", str(output), "--set", "training.steps=3"]) == 0
     assert run(["train", str(recipe), "--output", str(output), "--set", "training.steps=3", "--resume"]) == 0
     capsys.readouterr()
@@ -465,15 +470,48 @@ def test_a_recipe_becomes_a_model_that_writes(tmp_path: Path, capsys: Output) ->
     assert len(capsys.readouterr().out) == 10
 
 
-def test_prepare_tells_what_was_dropped(tmp_path: Path, capsys: Output) -> None:
+def test_prepare_and_train_tell_what_was_dropped(tmp_path: Path, capsys: Output) -> None:
     assert run(["examples", str(tmp_path), "--pairs", "100"]) == 0
-    line = (tmp_path / "train.tsv").read_text(encoding="utf-8").splitlines()[0]
-    with (tmp_path / "train.tsv").open("a", encoding="utf-8") as file:
-        file.write(f"{line}\n{line}\n")
-    (tmp_path / "recipe.toml").write_text(RECIPE.format(folder=tmp_path), encoding="utf-8")
-    flags = ["--output", str(tmp_path / "data"), "--set", "data.filters.duplicates=pair"]
-    assert run(["prepare", str(tmp_path / "recipe.toml"), *flags]) == 0
-    assert "100 pairs of 100 sources\n  2 dropped: " in capsys.readouterr().out
+    validation = (tmp_path / "validation.tsv").read_text(encoding="utf-8").splitlines()
+    # Of pairs without duplicates two are repeated, three are of validation; two of those are repeated too.
+    train = list(dict.fromkeys((tmp_path / "train.tsv").read_text(encoding="utf-8").splitlines()))
+    train += [*train[:2], *validation[:3]]
+    validation += validation[:2]
+    for name, lines in (("train", train), ("validation", validation)):
+        (tmp_path / f"{name}.tsv").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text(RECIPE.format(folder=tmp_path), encoding="utf-8")
+    settings = ["--set", "data.filters.duplicates=pair", "--set", "training.steps=1"]
+    prepare = ["prepare", str(recipe), *settings, "--output", str(tmp_path / "data")]
+    assert run(prepare) == 0
+    table = squeezed(capsys.readouterr().out)
+    assert run([*prepare, "--json"]) == 0
+    parts = json.loads(capsys.readouterr().out)
+    assert parts.pop("path") == str(tmp_path / "data")
+    assert parts["train"]["read"] == len(train)
+    assert parts["train"]["dropped"] == {"duplicate": 2, "held_out": 3}
+    assert parts["validation"]["read"] == len(validation)
+    assert parts["validation"]["dropped"] == {"duplicate": 2}
+    assert parts["total"] == {
+        "read": len(train) + len(validation),
+        "kept": len(train) + len(validation) - 7,
+        "dropped": {"duplicate": 4, "held_out": 3},
+    }
+    assert table == [
+        "read kept dropped",
+        f"train {len(train)} {len(train) - 5} 5",
+        "duplicate 2 was there before, by data.filters.duplicates",
+        "held_out 3 its source is among the validation pairs",
+        f"validation {len(validation)} {len(validation) - 2} 2",
+        "duplicate 2",
+        f"total {parts['total']['read']} {parts['total']['kept']} 7",
+        "duplicate 4",
+        "held_out 3",
+    ]
+    assert run(["train", str(recipe), *settings, "--output", str(tmp_path / "run")]) == 0
+    assert squeezed(capsys.readouterr().err)[: len(table)] == table
+    assert run(["train", str(recipe), *settings, "--output", str(tmp_path / "run"), "--resume"]) == 0
+    assert "held_out" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["train", "prepare"])
@@ -531,8 +569,7 @@ def test_help_lists_the_commands(arguments: list[str], capsys: Output) -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_explains_itself_as_it_is_listed(command: str, capsys: Output) -> None:
-    function = getattr(import_module(f"copyfit.cli.{command}"), command)
-    assert inspect.getdoc(function) == COMMANDS[command]
+    assert inspect.getdoc(function_of(command)) == COMMANDS[command]
     assert run([command, "--help"]) == 0
     assert " ".join(COMMANDS[command].split()[:4]) in capsys.readouterr().out
 

@@ -9,7 +9,7 @@ import pytest
 from copyfit.cli.app import run
 from copyfit.evaluation.rouge import Rouge
 from copyfit.text.units import count
-from copyfit.writing.writer import Writer
+from copyfit.writing.writer import Options, Writer
 from support_writing import TEXTS, save_tiny
 
 HYPOTHESES = ["two dogs barked", "", "naïve owls – again"]
@@ -130,7 +130,11 @@ def test_evaluate_measures_the_model_s_headlines(
     scores = Rouge().score(headlines, [[target] for _, target in PAIRS]).to_json()
     assert result["rouge"] == {metric: scores[metric] for metric in ("R1", "R2", "RL")}
     assert (result["n"], result["length"], result["unit"], result["mode"]) == (3, 20, "char", "exact")
-    assert result["length_error"] == {"variance": 0, "mean_absolute": 0, "exact": 1, "within": 1}
+    ends = ("", "_low", "_high")
+    exact = {f"{name}{end}": 0 for name in ("variance", "mean_absolute") for end in ends}
+    assert result["length_error"] == exact | {
+        f"{name}{end}": 1 for name in ("exact", "within") for end in ends
+    }
 
 
 def test_evaluate_takes_the_lengths_of_references_when_no_length_is_given(
@@ -146,7 +150,65 @@ def test_evaluate_takes_the_lengths_of_references_when_no_length_is_given(
     assert [count(text, "byte") for text in headlines] == [count(target, "byte") for _, target in PAIRS]
     printed = capsys.readouterr().out
     assert "references:2" in printed
-    assert "exact 100.0%" in printed
+    assert "exact       100.0% (100.0%-100.0%)" in printed
+
+
+def test_evaluate_takes_several_lengths_and_cuts_at_each(
+    model: str, data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ["--length", "12", "--length", "20", "--limit-bytes", "length", "--num-beams", "2", "--json"]
+    output = ["--output", str(tmp_path / "out-{length}.txt")]
+    assert run(["evaluate", "--model", model, "--data", data, *flags, *output]) == 0
+    results = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [result["length"] for result in results] == [12, 20]
+    for result in results:
+        budget = result["length"]
+        headlines = (tmp_path / f"out-{budget}.txt").read_text(encoding="utf-8").splitlines()
+        scores = Rouge(limit_bytes=budget).score(headlines, [[target] for _, target in PAIRS])
+        assert result["rouge"]["R1"] == scores.averages["R1"]._asdict()
+        assert f"|limit:{budget} bytes|" in result["signature"]
+
+
+def test_evaluate_searches_and_scores_as_its_flags_say(
+    model: str, data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "out.txt"
+    search = ["--rerank-once", "--no-repeat-ngram-size", "2", "--length", "14"]
+    score = ["--no-stem", "--limit-words", "2", "--formula", "best", "--confidence", "90"]
+    flags = [*search, *score, "--model", model, "--data", data, "--output", str(output), "--json"]
+    assert run(["evaluate", "--model", model, *flags]) == 0
+    result = json.loads(capsys.readouterr().out)
+    sources, targets = [source for source, _ in PAIRS], [[target] for _, target in PAIRS]
+    headlines = output.read_text(encoding="utf-8").splitlines()
+    options: Options = {"mode": "free", "no_repeat_ngram_size": 2, "rerank": "once"}
+    assert headlines == Writer([model, model])(sources, length=14, **options)
+    rouge = Rouge(stem=False, limit_words=2, formula="best", confidence=90).score(headlines, targets)
+    assert result["rouge"]["RL"] == rouge.averages["RL"]._asdict()
+    assert result["signature"] == (
+        "mode:free|length:14|unit:char|models:2|beams:20|rerank:once of 20|no-repeat:2|" + rouge.signature
+    )
+
+
+def test_japanese_words_are_scored_by_both_commands(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target, source = "大雨で電車が止まる", "東京で大雨、電車が止まる。学校は休み"
+    data = lines(tmp_path / "ja.tsv", [f"{source}\t{target}"])
+    output = tmp_path / "out.txt"
+    flags = ["--ja", "--length", "10", "--limit-characters", "length", "--output", str(output), "--json"]
+    assert run(["evaluate", "--model", model, "--data", data, *flags]) == 0
+    evaluated = json.loads(capsys.readouterr().out)
+    references = lines(tmp_path / "r.txt", [target])
+    files = ["--hypotheses", str(output), "--references", references]
+    assert run(["rouge", *files, "--ja", "--limit-characters", "10", "--json"]) == 0
+    scored = json.loads(capsys.readouterr().out)
+    assert evaluated["rouge"]["R1"] == scored["R1"]
+    assert evaluated["signature"].endswith(scored["signature"])
+    assert "|words:mecab+ipadic-" in scored["signature"]
+    assert "|limit:10 characters of hypotheses|" in scored["signature"]
+    assert run(["rouge", "--hypotheses", references, "--references", references, "--ja", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["R2"]["f1"] == 1
+    assert "stems" in complaint(["rouge", *files, "--ja", "--stem"], capsys)
 
 
 def test_evaluate_refuses_what_cannot_be_used(
@@ -157,6 +219,11 @@ def test_evaluate_refuses_what_cannot_be_used(
     assert "given -3" in complaint([*command, "--length", "-3"], capsys)
     assert "cells" in complaint([*command, "--unit", "cells"], capsys)
     assert "limit" in complaint([*command, "--limit-bytes", "0"], capsys)
+    assert "given 'length' and reference" in complaint([*command, "--limit-bytes", "length"], capsys)
+    assert "given 'many'" in complaint([*command, "--limit-characters", "many"], capsys)
+    assert "a limit in bytes" in complaint([*command, "--ja", "--limit-bytes", "9"], capsys)
+    several = [*command, "--length", "8", "--length", "9", "--output", str(tmp_path / "out.txt")]
+    assert "must have {length} in its name" in complaint(several, capsys)
     assert "nowhere" in complaint([*command, "--output", str(tmp_path / "nowhere" / "out")], capsys)
     broken = lines(tmp_path / "broken.tsv", ["one\ttwo", "no tab"])
     assert f"{broken}:2" in complaint(["evaluate", "--model", model, "--data", broken], capsys)

@@ -56,6 +56,18 @@ def test_the_released_layout_has_sines_then_cosines_and_begins_at_two() -> None:
         torch.testing.assert_close(encoded, torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-12)
 
 
+def test_the_released_layout_is_empty_where_the_difference_meets_the_padding() -> None:
+    # By hand for width 4 and budget 7: the difference is 2 at the end, then 1, the padding's, then 0.
+    cases = {
+        7: [math.sin(2), math.sin(2 / 10000), math.cos(2), math.cos(2 / 10000)],
+        8: [0.0, 0.0, 0.0, 0.0],
+        9: [0.0, 0.0, 1.0, 1.0],
+    }
+    for consumed, expected in cases.items():
+        encoded = encode_place("ldpe", place(consumed, consumed, 7), 4, "released")
+        torch.testing.assert_close(encoded, torch.tensor(expected, dtype=torch.float64), rtol=0, atol=1e-12)
+
+
 @given(st.integers(1, 300), st.integers(1, 300))
 def test_length_difference_ends_alike_whatever_the_budget(one: int, other: int) -> None:
     ends = [encode_place("ldpe", place(length, length, length), WIDTH) for length in (one, other)]

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copyfit.config import check
+from copyfit.data.accounts import REASONS, table
 from copyfit.data.batches import BatchPlan, BatchSection, fit_shape
 from copyfit.data.corpus import BLOCK_ROWS, stop
 from copyfit.data.duplicates import Gate, PairHashes, Seen
@@ -231,6 +232,10 @@ def test_everything_that_is_dropped_is_counted_by_its_reason(
         "target_characters": 1,
         "target_tokens": 1,
     }
+    reads = {account.part: account.read for account in data.accounts()}
+    assert reads == {"train": len(train), "validation": len(validation), "total": len(train + validation)}
+    lines = table(data.accounts())
+    assert all(any(REASONS[reason] in line for line in lines) for reason in data.train.manifest.dropped)
 
 
 def test_lengths_left_out_of_training_stay_in_validation(

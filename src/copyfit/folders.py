@@ -33,6 +33,11 @@ def complete_or_absent(folder: Path) -> Iterator[Path]:
             shutil.rmtree(unfinished, ignore_errors=True)
 
 
+def is_free(folder: Path) -> bool:
+    """Tell whether a folder is yet to be made, or empty."""
+    return not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+
+
 def sync(path: Path) -> None:
     """Wait until a file, or the names in a folder, are on the disk."""
     descriptor = os.open(path, os.O_RDONLY)

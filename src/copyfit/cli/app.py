@@ -2,9 +2,10 @@
 
 import io
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Annotated
+from keyword import iskeyword
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -18,13 +19,17 @@ INTERRUPTED = 130
 COMMANDS = {
     "write": "Write headlines that fit.",
     "train": "Train a model by a recipe.",
-    "prepare": "Turn a recipe's pairs into the store that training reads.",
+    "prepare": "Turn a recipe's pairs into the store that training reads; tell what was dropped.",
     "evaluate": "Write a headline for each pair of a file and measure quality and length error.",
     "rouge": "Score summaries against references, equal to ROUGE-1.5.5.pl to the last digit.",
+    "compare": "Say how far two systems differ on the same items, and whether by more than chance.",
+    "average": "Write a model whose weights are the means of those of several others.",
+    "import": "Convert a checkpoint of the paper's released code, without running anything in it.",
     "info": "Describe a model folder, after checking that it is whole.",
     "models": "List the models that can be named.",
     "presets": "List the budgets of real platforms.",
     "count": "Count a text.",
+    "corpus": "Turn a corpus as its owners ship it into files to train on and to evaluate on.",
     "examples": "Write made-up news to train on and an article to try.",
 }
 """The summary of each command; its module, of the same name, is loaded when it runs."""
@@ -56,6 +61,12 @@ def run(arguments: Sequence[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
+def function_of(command: str) -> Callable[..., Any]:
+    """Load the function of a command; Python keeps some names to itself, which get an underscore."""
+    name = f"{command}_" if iskeyword(command) else command
+    return cast(Callable[..., Any], getattr(import_module(f"copyfit.cli.{name}"), name))
+
+
 def _build(wanted: str) -> typer.Typer:
     """Build the program with one command that runs and the names of all others."""
     app = typer.Typer(
@@ -67,7 +78,7 @@ def _build(wanted: str) -> typer.Typer:
     app.callback()(_program)
     for name, summary in COMMANDS.items():
         if name == wanted:
-            app.command(name)(getattr(import_module(f"copyfit.cli.{name}"), name))
+            app.command(name)(function_of(name))
         else:
             app.command(name, help=summary)(_named_only)
     return app

@@ -1,75 +1,142 @@
 """`copyfit evaluate`: say how good and how exact a model's headlines are."""
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from copyfit.cli import talk
+from copyfit.cli import scoring, talk
 from copyfit.cli.lines import open_output
-from copyfit.cli.rouge import table
 from copyfit.data.corpus import read_pairs
 from copyfit.errors import RequestError
 from copyfit.evaluation.evaluate import Evaluation, Settings
 from copyfit.evaluation.evaluate import evaluate as run
-from copyfit.writing.writer import Writer
+from copyfit.evaluation.lengths import Length
+from copyfit.evaluation.rouge import Rouge
+from copyfit.writing.writer import Effort, Writer
+
+Limit = Annotated[
+    str | None,
+    typer.Option(metavar="N", help="For ROUGE, cut all texts to so many bytes; `length` is the length."),
+]
+LimitCharacters = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N", help="For ROUGE, cut headlines, not references, to so many characters, or to `length`."
+    ),
+]
+
+_FIGURES = (("variance", ".4g"), ("mean error", ".4g"), ("exact", ".1%"), ("within", ".1%"))
+"""How the figures of lengths are shown, in their order."""
 
 
 def evaluate(
-    model: Annotated[str, typer.Option(metavar="DIR", help="The folder of a model.")],
+    model: Annotated[
+        list[str], typer.Option(metavar="DIR", help="The folder of a model; several write together.")
+    ],
     data: Annotated[
         Path, typer.Option(metavar="FILE", help="Pairs: TSV, or JSONL with source and references.")
     ],
     length: Annotated[
-        str, typer.Option(metavar="N", help="A length, or `reference`: that of the reference.")
-    ] = "reference",
+        list[str] | None,
+        typer.Option(metavar="N", help="A length, or `reference`: that of the reference; repeatable."),
+    ] = None,
     unit: Annotated[str, typer.Option(metavar="UNIT", help="What the length counts.")] = "char",
     mode: Annotated[str, typer.Option(metavar="MODE", help="free, exact or max.")] = "free",
-    limit_bytes: Annotated[
-        int | None, typer.Option(metavar="N", help="Cut all texts to so many bytes for ROUGE.")
-    ] = None,
-    rerank: Annotated[bool, typer.Option("--rerank", help="Of 20, take the one nearest the source.")] = False,
+    limit_bytes: Limit = None,
+    limit_words: scoring.LimitWords = None,
+    limit_characters: LimitCharacters = None,
+    no_stem: Annotated[bool, typer.Option("--no-stem", help="Compare words, not their stems.")] = False,
+    japanese: scoring.Japanese = False,
+    formula: scoring.Formula = "average",
+    confidence: scoring.Confidence = 95,
+    rerank: Annotated[
+        bool, typer.Option("--rerank", help="Of 20, take the one with the most words of the source.")
+    ] = False,
+    rerank_once: Annotated[
+        bool, typer.Option("--rerank-once", help="The same, but count each word once.")
+    ] = False,
+    no_repeat_ngram_size: Annotated[
+        int, typer.Option(metavar="N", help="Write no N tokens in a row twice; 0 is off.")
+    ] = 0,
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write the headlines here, one a line.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Also write the headlines here, one a line; {length} in the name stands for each length.",
+        ),
     ] = None,
     num_beams: Annotated[int, typer.Option(metavar="B", help="How wide to search.")] = 5,
     batch_size: Annotated[int, typer.Option(metavar="N", help="How many searches to run together.")] = 32,
     device: Annotated[str | None, typer.Option(metavar="NAME", help="cpu, cuda or cuda:N.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for each length.")] = False,
 ) -> None:
     """Write a headline for each pair of a file and measure quality and length error."""
-    budget = _length(length)
+    lengths = [scoring.parse_length(text) for text in dict.fromkeys(length or ["reference"])]
+    effort = Effort(
+        num_beams=num_beams,
+        batch_size=batch_size,
+        show_progress_bar=None,
+        no_repeat_ngram_size=no_repeat_ngram_size,
+        rerank="once" if rerank_once else "occurrences" if rerank else None,
+    )
+    scorers = [
+        Rouge(
+            stem=not (no_stem or japanese),
+            limit_bytes=_limit(limit_bytes, wanted),
+            limit_words=limit_words,
+            limit_characters=_limit(limit_characters, wanted),
+            formula=formula,
+            confidence=confidence,
+            words=scoring.words_of(japanese=japanese),
+        )
+        for wanted in lengths
+    ]
+    outputs = _outputs(output, lengths)
     pairs = list(read_pairs([str(data)]))
-    with open_output(output) as put:
-        settings = Settings(limit_bytes, rerank, num_beams, batch_size, show_progress_bar=None)
-        writer = Writer(model, device=device)
-        evaluation = run(writer, pairs, length=budget, unit=unit, mode=mode, settings=settings)
-        if put:
-            for text in evaluation.headlines:
-                put(text)
-    if as_json:
-        talk.put_json(evaluation.to_json())
-    else:
-        talk.put(_report(evaluation))
+    writer = Writer(model, device=device)
+    for wanted, scorer, path in zip(lengths, scorers, outputs, strict=True):
+        settings = Settings(effort, scorer)
+        with open_output(path) as put:
+            evaluation = run(writer, pairs, length=wanted, unit=unit, mode=mode, settings=settings)
+            if put:
+                for text in evaluation.headlines:
+                    put(text)
+        if as_json:
+            talk.put_json(evaluation.to_json())
+        else:
+            talk.put("\n".join(_report(evaluation)))
 
 
-def _length(text: str) -> int | Literal["reference"]:
-    if text == "reference":
-        return "reference"
+def _limit(text: str | None, length: Length) -> int | None:
+    """Read a limit, or `length`."""
+    if text is None:
+        return None
+    if text == "length" and isinstance(length, int):
+        return length
     try:
         return int(text)
     except ValueError as problem:
-        raise RequestError(f"the length must be a whole number or `reference`, given {text!r}") from problem
+        raise RequestError(
+            f"a limit must be a whole number, or `length` where that is one, given {text!r} and {length}"
+        ) from problem
 
 
-def _report(evaluation: Evaluation) -> str:
-    error = evaluation.length_error
-    return "\n".join(
-        [
-            table(evaluation.rouge),
-            f"length  {evaluation.length} {evaluation.unit}, mode {evaluation.mode}:"
-            f" variance {error.variance:.4g}, mean error {error.mean_absolute:.4g},"
-            f" exact {error.exact:.1%}, within {error.within:.1%}",
-            f"speed   {evaluation.headlines_per_second:.1f} headlines a second",
-        ]
+def _outputs(path: Path | None, lengths: Sequence[Length]) -> list[Path | None]:
+    """Name the file of each length."""
+    if path is None or len(lengths) == 1 or "{length}" in str(path):
+        return [path and Path(str(path).replace("{length}", str(length))) for length in lengths]
+    raise RequestError(
+        f"with several lengths the output must have {{length}} in its name, given {path}: for each a file"
     )
+
+
+def _report(evaluation: Evaluation) -> Iterator[str]:
+    yield f"{evaluation.model}: length {evaluation.length} {evaluation.unit}, mode {evaluation.mode}"
+    yield scoring.table(evaluation.rouge)
+    figures = zip(evaluation.length_error, *evaluation.length_limits, strict=True)
+    for (title, form), (mean, low, high) in zip(_FIGURES, figures, strict=True):
+        yield f"{title:12}{mean:{form}} ({low:{form}}-{high:{form}})"
+    yield f"{'speed':12}{evaluation.headlines_per_second:.1f} headlines a second"
+    yield f"{len(evaluation.headlines)} items, {evaluation.signature}"

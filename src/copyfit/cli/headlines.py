@@ -12,6 +12,7 @@ from copyfit.errors import RequestError
 from copyfit.writing.answers import answer
 from copyfit.writing.files import BATCHES_AHEAD, FileJob, check_job, write_file
 from copyfit.writing.headline import Headline, Result
+from copyfit.writing.overlap import Rerank
 from copyfit.writing.requests import Natural, Wish
 from copyfit.writing.rows import STREAM, form_of
 from copyfit.writing.writer import Effort, Order, Writer
@@ -36,9 +37,10 @@ class Flags:
     candidates: int
     num_beams: int
     no_repeat_ngram_size: int
+    rerank: Rerank | None
     require: tuple[str, ...]
     start: str | None
-    model: str | None
+    models: tuple[str, ...]
     device: str | None
     as_json: bool
     rows: Path | None
@@ -57,6 +59,7 @@ class Flags:
             count=self.candidates,
             batch_size=self.batch_size,
             no_repeat_ngram_size=self.no_repeat_ngram_size,
+            rerank=self.rerank,
         )
 
 
@@ -93,7 +96,7 @@ def _write_file(flags: Flags, rows: Path, wishes: tuple[Wish, ...]) -> int:
     else:
         for wish in wishes:
             _completed(wish).resolve(ANY)
-        writer = Writer(flags.model, device=flags.device)
+        writer = Writer(flags.models, device=flags.device)
     tally = write_file(writer, job, flags.effort)
     if tally.unfit:
         talk.note(f"note: {tally.unfit} of {tally.rows} rows do not fit, see their column `fits`")
@@ -116,7 +119,7 @@ def _open_writer(flags: Flags, wishes: Sequence[Wish]) -> Writer:
         # Mistakes are told before a model is opened, as far as they can be.
         if not wish.is_natural:
             wish.resolve(ANY)
-    writer = Writer(flags.model, device=flags.device)
+    writer = Writer(flags.models, device=flags.device)
     for wish in wishes:
         wish.resolve(writer.natural)
     return writer

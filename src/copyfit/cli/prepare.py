@@ -15,15 +15,17 @@ def prepare(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the recipe; repeatable."),
     ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Turn a recipe's pairs into the store that training reads."""
+    """Turn a recipe's pairs into the store that training reads; tell what was dropped."""
     from copyfit.cli.recipes import read_recipe
+    from copyfit.data.accounts import table, to_json
     from copyfit.data.prepare import prepare as run
 
     read = read_recipe(recipe, settings)
     data = run(read.data, read.source, read.target, output)
-    for store in filter(None, (data.train, data.validation)):
-        manifest = store.manifest
-        talk.put(f"{store.path}: {manifest.pairs:,} pairs of {manifest.sources:,} sources")
-        for reason, number in manifest.dropped.items():
-            talk.put(f"  {number:,} dropped: {reason}")
+    if as_json:
+        talk.put_json({"path": str(output), **to_json(data.accounts())})
+        return
+    for line in table(data.accounts()):
+        talk.put(line)

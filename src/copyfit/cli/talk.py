@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from copyfit.environment import standard_output
@@ -41,6 +42,12 @@ def note(message: str) -> None:
     """Tell the user something, in one line."""
     if sys.stderr is not None:
         sys.stderr.write(f"copyfit: {' '.join(message.split())}\n")
+
+
+def show(lines: Iterable[str]) -> None:
+    """Show the user some lines as they are."""
+    if sys.stderr is not None:
+        sys.stderr.writelines(f"{line}\n" for line in lines)
 
 
 def hush() -> None:

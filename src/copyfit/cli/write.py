@@ -42,7 +42,13 @@ Require = Annotated[
     list[str] | None, typer.Option(metavar="WORD", help="A word that must occur; may be given several times.")
 ]
 Start = Annotated[str | None, typer.Option(metavar="TEXT", help="How the headline must begin.")]
-Model = Annotated[str | None, typer.Option(metavar="DIR", help="The folder of the model.")]
+Rerank = Annotated[
+    bool, typer.Option("--rerank", help="Of 20, prefer those with the most words of the text.")
+]
+RerankOnce = Annotated[bool, typer.Option("--rerank-once", help="The same, but count each word once.")]
+Model = Annotated[
+    list[str] | None, typer.Option(metavar="DIR", help="The folder of the model; several write together.")
+]
 Device = Annotated[str | None, typer.Option(metavar="NAME", help="cpu, cuda or cuda:N.")]
 Json = Annotated[bool, typer.Option("--json", help="Write a JSON object for each text and length.")]
 Input = Annotated[
@@ -76,6 +82,8 @@ def write(
     candidates: Candidates = 1,
     num_beams: NumBeams = 5,
     no_repeat_ngram_size: NoRepeat = 0,
+    rerank: Rerank = False,
+    rerank_once: RerankOnce = False,
     require: Require = None,
     start: Start = None,
     model: Model = None,
@@ -106,9 +114,10 @@ def write(
             candidates=candidates,
             num_beams=num_beams,
             no_repeat_ngram_size=no_repeat_ngram_size,
+            rerank="once" if rerank_once else "occurrences" if rerank else None,
             require=tuple(require or ()),
             start=start,
-            model=model,
+            models=tuple(model or ()),
             device=device,
             as_json=as_json,
             rows=rows,

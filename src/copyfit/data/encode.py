@@ -134,16 +134,18 @@ class Encoder:
     def _encode_sources(self, sources: list[str]) -> Ragged:
         limit, dtype = self._rules.longest_source, np.dtype(self.types.source)
         words = self._source_words.__getitem__
+        ending = self._pack(self._source.ending)
+        room = limit * dtype.itemsize - len(ending)
         # A word has at least one token, so that what follows the first `limit` words is cut off anyway.
-        rows = [
-            b"".join(map(words, source.split(" ", limit)[:limit]))[: limit * dtype.itemsize]
-            for source in sources
-        ]
+        rows = [b"".join(map(words, source.split(" ", limit)[:limit]))[:room] + ending for source in sources]
         lengths = np.fromiter(map(len, rows), np.int64, len(rows)) // dtype.itemsize
         return Ragged.of(np.frombuffer(b"".join(rows), dtype), lengths)
 
     def _encode_word(self, word: str) -> bytes:
-        return array(np.dtype(self.types.source).char, self._source.encode(word)).tobytes()
+        return self._pack(self._source.encode_word(word))
+
+    def _pack(self, ids: Sequence[int]) -> bytes:
+        return array(np.dtype(self.types.source).char, ids).tobytes()
 
     def _resegment(self, targets: list[str], canonical: Ragged, seed: tuple[int, ...]) -> Ragged:
         state = int(np.random.SeedSequence(seed).generate_state(1)[0])

@@ -23,6 +23,7 @@ from copyfit.data.sample import sample_pairs
 from copyfit.data.store import EncodedPairs, Provenance, StoreWriter, sha256_of, whole_folder
 from copyfit.data.workers import encode_blocks
 from copyfit.errors import DataError, RequestError
+from copyfit.folders import is_free
 from copyfit.text.tokenizer import SourceSection, SourceTokenizer
 from copyfit.text.units import check_unit
 from copyfit.text.vocabulary import TargetSection, TargetVocabulary
@@ -89,7 +90,7 @@ def prepare(
     the first bad lines.
     """
     recipe = _recipe_hash(section, source.model_dump(mode="json"), target.model_dump(mode="json"))
-    if not _is_free(output):
+    if not is_free(output):
         return _reuse(output, recipe)
     with whole_folder(output) as folder:
         tokenizers = train_tokenizers(section, source, target)
@@ -106,7 +107,7 @@ def prepare_with(
 ) -> PreparedData:
     """Do what `prepare` does with tokenizers that there are, those of a checkpoint for one."""
     recipe = _recipe_hash(section, *(tokenizer.to_json() for tokenizer in tokenizers))
-    if not _is_free(output):
+    if not is_free(output):
         return _reuse(output, recipe)
     with whole_folder(output) as folder:
         _Writing(section, tokenizers, recipe, tell).write_all(folder)
@@ -135,10 +136,6 @@ def train_tokenizers(section: DataSection, source: SourceSection, target: Target
 
 def _ignore(_: DataError) -> None:
     """Let a bad line pass: encoding reports it."""
-
-
-def _is_free(output: Path) -> bool:
-    return not output.exists() or (output.is_dir() and not any(output.iterdir()))
 
 
 def _reuse(output: Path, recipe: str) -> PreparedData:

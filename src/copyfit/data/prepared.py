@@ -7,6 +7,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from copyfit.config import Section
+from copyfit.data.accounts import Account, total
 from copyfit.data.store import Store, open_store, sha256_of
 from copyfit.errors import DataError
 from copyfit.text.tokenizer import SourceTokenizer
@@ -38,6 +39,12 @@ class PreparedData(NamedTuple):
     """The words of the training targets that are frequent enough to be known."""
     train: Store
     validation: Store | None
+
+    def accounts(self) -> list[Account]:
+        """Tell what was read of each part, kept and dropped, and the total."""
+        stores = {TRAIN: self.train, VALIDATION: self.validation}
+        parts = [store.manifest.account(part) for part, store in stores.items() if store]
+        return [*parts, total(parts)]
 
 
 class _Summary(Section):

@@ -12,6 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 from pydantic import ValidationError
 
 from copyfit.config import Section
+from copyfit.data.accounts import Account
 from copyfit.data.ragged import Integers, Ragged
 from copyfit.errors import DataError
 from copyfit.folders import complete_or_absent
@@ -84,6 +85,10 @@ class Manifest(Section):
     """The median budget."""
     dropped: dict[str, int]
     files: dict[str, StoredFile]
+
+    def account(self, part: str) -> Account:
+        """Tell what was read for it, kept and dropped."""
+        return Account(part, self.pairs + sum(self.dropped.values()), self.dropped)
 
 
 class Store(NamedTuple):

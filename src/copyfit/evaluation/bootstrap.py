@@ -24,7 +24,12 @@ class Limits(NamedTuple):
 
 def bootstrap(scores: NDArray[np.float64], confidence: float) -> Limits:
     """Resample the items of `scores` [items, columns] and return the limits of every column."""
-    ranked = np.sort(_resampled_means(scores), axis=0)
+    return limits_of(resampled_means(scores), confidence)
+
+
+def limits_of(means: NDArray[np.float64], confidence: float) -> Limits:
+    """Return the limits of resampled means [resamples, columns]."""
+    ranked = np.sort(means, axis=0)
     outside = RESAMPLES * ((100 - confidence) / 2) / 100
     upper, lower = int(RESAMPLES - outside - 1), int(outside)
     # The script uses the upper limit's remainder for the lower limit too.
@@ -43,7 +48,11 @@ def _between(ranked: NDArray[np.float64], index: int, remainder: float) -> NDArr
     return values
 
 
-def _resampled_means(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def resampled_means(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the means of every column in each resample [resamples, columns].
+
+    Which items a resample draws depends on their number alone, so that scores of two systems stay paired.
+    """
     items = len(scores)
     ordered = scores[_script_order(items)]
     seeds = np.arange(RESAMPLES, dtype=np.uint64)

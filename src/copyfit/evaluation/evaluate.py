@@ -3,20 +3,24 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from copyfit.data.corpus import Pair
 from copyfit.errors import DataError, RequestError
-from copyfit.evaluation.lengths import LengthError, length_error
-from copyfit.evaluation.rerank import BEST_OF, rerank
+from copyfit.evaluation.lengths import (
+    Length,
+    LengthError,
+    LengthLimits,
+    budgets_of,
+    length_error,
+    length_limits,
+    plain_lengths,
+)
 from copyfit.evaluation.rouge import Rouge, RougeResult
-from copyfit.text.units import count
 from copyfit.writing.headline import Headline, Result
+from copyfit.writing.overlap import BEST_OF
 from copyfit.writing.requests import Wish
-from copyfit.writing.writer import BATCH_SIZE, Effort, Order
-
-Length = int | Literal["reference"]
-"""The budget of every headline, or `reference`: each one's is the length of its first reference."""
+from copyfit.writing.writer import Effort, Order
 
 
 class Writes(Protocol):
@@ -27,24 +31,21 @@ class Writes(Protocol):
         """The name of the model."""
         ...
 
+    @property
+    def models(self) -> int:
+        """How many models write together."""
+        ...
+
     def fulfil(self, orders: Sequence[Order], effort: Effort) -> list[Result]:
         """Serve many orders, in their order."""
         ...
 
 
 class Settings(NamedTuple):
-    """How to search and to score: `rerank` takes the best of many by the paper's rule."""
+    """How to search and how to score."""
 
-    limit_bytes: int | None = None
-    rerank: bool = False
-    num_beams: int = 5
-    batch_size: int = BATCH_SIZE
-    show_progress_bar: bool | None = False
-
-    def effort(self) -> Effort:
-        """Return how hard to search: as wide as there are headlines to choose from."""
-        wanted = BEST_OF if self.rerank else 1
-        return Effort(max(self.num_beams, wanted), wanted, self.batch_size, self.show_progress_bar)
+    effort: Effort = Effort()
+    rouge: Rouge = Rouge()
 
 
 DEFAULTS = Settings()
@@ -60,6 +61,7 @@ class Evaluation:
     mode: str
     rouge: RougeResult
     length_error: LengthError
+    length_limits: LengthLimits
     signature: str
     headlines_per_second: float
     headlines: tuple[str, ...]
@@ -73,7 +75,7 @@ class Evaluation:
             "unit": self.unit,
             "mode": self.mode,
             "rouge": averages,
-            "length_error": self.length_error._asdict(),
+            "length_error": plain_lengths(self.length_error, self.length_limits),
             "signature": self.signature,
             "headlines_per_second": round(self.headlines_per_second, 2),
             "model": self.model,
@@ -92,40 +94,43 @@ def evaluate(
     """Write a headline of the length for each source; score it against all targets of its pair."""
     if not pairs:
         raise DataError("there must be at least one pair to evaluate on, given none")
-    scorer = Rouge(limit_bytes=settings.limit_bytes)
-    budgets = [count(pair.targets[0], unit) if length == "reference" else length for pair in pairs]
+    budgets = budgets_of(length, [pair.targets[0] for pair in pairs], unit)
+    orders = [
+        Order(pair.source, Wish(length=budget, unit=unit, mode=mode))
+        for pair, budget in zip(pairs, budgets, strict=True)
+    ]
     started = perf_counter()
-    headlines = _write(
-        writer, pairs, [Wish(length=budget, unit=unit, mode=mode) for budget in budgets], settings
-    )
+    results = writer.fulfil(orders, settings.effort)
     seconds = perf_counter() - started
+    headlines = [_headline(index, result) for index, result in enumerate(results)]
     texts = tuple(headline.text for headline in headlines)
-    rouge = scorer.score(texts, [pair.targets for pair in pairs])
+    lengths = [headline.length for headline in headlines]
+    rouge = settings.rouge.score(texts, [pair.targets for pair in pairs])
     return Evaluation(
         model=writer.name,
         length=length,
         unit=unit,
         mode=mode,
         rouge=rouge,
-        length_error=length_error([headline.length for headline in headlines], budgets),
-        signature=f"{rouge.signature}|beams:{settings.effort().num_beams}|rerank:{_choice(settings)}",
+        length_error=length_error(lengths, budgets),
+        length_limits=length_limits(lengths, budgets, settings.rouge.confidence),
+        signature=f"mode:{mode}|length:{length}|unit:{unit}|{_search(writer, settings)}|{rouge.signature}",
         headlines_per_second=len(texts) / seconds,
         headlines=texts,
     )
 
 
-def _write(
-    writer: Writes, pairs: Sequence[Pair], wishes: Sequence[Wish], settings: Settings
-) -> list[Headline]:
-    orders = [Order(pair.source, wish) for pair, wish in zip(pairs, wishes, strict=True)]
-    results = writer.fulfil(orders, settings.effort())
-    for index, result in enumerate(results):
-        if result.error is not None:
-            raise RequestError(f"pair {index}: {result.error}")
-    if not settings.rerank:
-        return [result.headlines[0] for result in results]
-    return [rerank(result.headlines, pair.source) for result, pair in zip(results, pairs, strict=True)]
+def _headline(index: int, result: Result) -> Headline:
+    if result.error is not None:
+        raise RequestError(f"pair {index}: {result.error}")
+    return result.headlines[0]
 
 
-def _choice(settings: Settings) -> str:
-    return f"best of {BEST_OF}" if settings.rerank else "no"
+def _search(writer: Writes, settings: Settings) -> str:
+    """Name what decides on the headlines besides the budget."""
+    effort = settings.effort
+    return (
+        f"models:{writer.models}|beams:{effort.search_options().num_beams}"
+        f"|rerank:{f'{effort.rerank} of {BEST_OF}' if effort.rerank else 'no'}"
+        f"|no-repeat:{effort.no_repeat_ngram_size or 'no'}"
+    )

@@ -4,18 +4,24 @@ Its ways are kept even where they surprise; each is named where it happens.
 """
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from copyfit import __version__
 from copyfit.errors import ConfigError, DataError
 from copyfit.evaluation.bootstrap import RESAMPLES, bootstrap
-from copyfit.evaluation.porter import stem
+from copyfit.text.japanese import dictionary, mecab_words
+from copyfit.text.porter import stem
 
 METRICS = ("R1", "R2", "RL")
+FORMULAS = ("average", "best")
+WORDS = ("ascii", "mecab")
 DIGITS = 5
 
 
@@ -54,6 +60,10 @@ class RougeResult:
         averages = {metric: average._asdict() for metric, average in self.averages.items()}
         return {**averages, "n": len(self.items), "signature": self.signature}
 
+    def table(self) -> NDArray[np.float64]:
+        """Lay out the scores of the items: [items, metrics x (recall, precision, f1)]."""
+        return np.array([[value for metric in METRICS for value in item[metric]] for item in self.items])
+
 
 class Match(NamedTuple):
     """How many units of a reference a hypothesis hits, and how many units both have."""
@@ -74,7 +84,9 @@ class Text(NamedTuple):
 class Rouge:
     """Score hypotheses against references, each a text with one sentence a line.
 
-    `stem` is the script's -m, `limit_bytes` -b, `limit_words` -l, `formula` -f A or B, `confidence` -c.
+    `stem` is the script's -m, `limit_bytes` -b, `limit_words` -l, `formula` -f A or B, `confidence` -c. What
+    the script does not have: `limit_characters` cuts hypotheses only, `words` may be those of MeCab, which
+    are counted in the same way, punctuation among them.
     """
 
     stem: bool = True
@@ -82,33 +94,58 @@ class Rouge:
     limit_words: int | None = None
     formula: str = "average"
     confidence: float = 95
+    limit_characters: int | None = None
+    words: str = "ascii"
 
     def __post_init__(self) -> None:
-        if self.limit_bytes is not None and self.limit_words is not None:
-            raise ConfigError("a limit is in bytes or in words, given both: leave one out")
-        for limit in (self.limit_bytes, self.limit_words):
-            if limit is not None and limit < 1:
-                raise ConfigError(f"a limit must be at least 1, given {limit}: leave it out for none")
-        if self.formula not in ("average", "best"):
-            raise ConfigError(f"the formula must be average or best, given {self.formula!r}")
+        self._check_limits()
+        for name, value, known in (("formula", self.formula, FORMULAS), ("words", self.words, WORDS)):
+            if value not in known:
+                raise ConfigError(f"{name} must be {' or '.join(known)}, given {value!r}")
         if not 0 <= self.confidence <= 100:
             raise ConfigError(f"the confidence must be from 0 to 100 percent, given {self.confidence:g}")
+        if self.words == "mecab":
+            self._check_mecab()
+
+    def _check_limits(self) -> None:
+        limits = self._limits()
+        if len(limits) > 1:
+            raise ConfigError(f"there can be one limit, given both {' and '.join(limits)}: leave one out")
+        for limit in limits.values():
+            if limit < 1:
+                raise ConfigError(f"a limit must be at least 1, given {limit}: leave it out for none")
+
+    def _check_mecab(self) -> None:
+        if self.stem or self.limit_bytes:
+            wrong = "stems" if self.stem else "a limit in bytes"
+            raise ConfigError(
+                f"words of MeCab go without stems and bytes, given {wrong}: leave it out or limit characters"
+            )
+        # A library that is missing is to be told before there is work that needs it.
+        dictionary()
+
+    def _limits(self) -> dict[str, int]:
+        limits = {
+            "bytes": self.limit_bytes,
+            "words": self.limit_words,
+            "characters of hypotheses": self.limit_characters,
+        }
+        return {what: limit for what, limit in limits.items() if limit is not None}
 
     def score(self, hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> RougeResult:
         """Score each hypothesis against its own references."""
         _check_counts(hypotheses, references)
         items = tuple(map(self._score_item, hypotheses, references))
-        limits = bootstrap(
-            np.array([[*item["R1"], *item["R2"], *item["RL"]] for item in items]), self.confidence
-        )
+        result = RougeResult(items, {}, self._signature(references))
+        limits = bootstrap(result.table(), self.confidence)
         columns = np.stack([limits.mean, limits.low, limits.high], axis=1).reshape(len(METRICS), 3, 3)
         averages = {
             metric: _average(values.tolist()) for metric, values in zip(METRICS, columns, strict=True)
         }
-        return RougeResult(items, averages, self._signature(references))
+        return replace(result, averages=averages)
 
     def _score_item(self, hypothesis: str, references: Sequence[str]) -> dict[str, Score]:
-        peer = self._read(hypothesis)
+        peer = self._read(self._cut_characters(hypothesis))
         models = [self._read(reference) for reference in references]
         unigrams = [_match_ngrams(model, peer, 1) for model in models]
         bigrams = [_match_ngrams(model, peer, 2) for model in models]
@@ -125,8 +162,19 @@ class Rouge:
             return max(matches, key=merit)
         return Match(*map(sum, zip(*matches, strict=True)))
 
+    def _cut_characters(self, text: str) -> str:
+        """Cut to the code points that the unit `char` counts."""
+        if self.limit_characters is None:
+            return text
+        return unicodedata.normalize("NFC", text)[: self.limit_characters]
+
+    def _lines(self, text: str) -> list[bytes]:
+        if self.words == "mecab":
+            return [" ".join(mecab_words(line)).encode() for line in text.split("\n")]
+        return text.encode("utf-8", "surrogatepass").lower().split(b"\n")
+
     def _read(self, text: str) -> Text:
-        lines = [line for line in text.encode("utf-8", "surrogatepass").lower().split(b"\n") if line]
+        lines = [line for line in self._lines(text) if line]
         if self.limit_bytes is not None:
             words = self._words(_cut_bytes(lines, self.limit_bytes))
             sentences = self._words(_cut_bytes_of_each(lines, self.limit_bytes))
@@ -137,21 +185,25 @@ class Rouge:
         return Text([word for sentence in words for word in sentence], sentences)
 
     def _words(self, lines: Iterable[bytes]) -> list[list[str]]:
+        if self.words == "mecab":
+            return [line.decode().split(" ") for line in lines]
         sentences = [split_words(line) for line in lines]
         return [[stem(word) for word in words] for words in sentences] if self.stem else sentences
 
     def _signature(self, references: Sequence[Sequence[str]]) -> str:
         counts = sorted({len(texts) for texts in references})
-        limit = f"{self.limit_bytes} bytes" if self.limit_bytes else f"{self.limit_words} words"
+        limits = [f"{limit} {what}" for what, limit in self._limits().items()]
         return "|".join(
             [
                 "ROUGE-1.5.5",
                 f"references:{'-'.join(str(count) for count in sorted({counts[0], counts[-1]}))}",
+                f"words:{dictionary() if self.words == 'mecab' else self.words}",
                 f"stem:{'porter+wordnet-2.0' if self.stem else 'no'}",
-                f"limit:{limit if self.limit_bytes or self.limit_words else 'no'}",
+                f"limit:{' '.join(limits) or 'no'}",
                 f"formula:{self.formula}",
                 f"confidence:{self.confidence:g}",
                 f"resamples:{RESAMPLES}",
+                f"copyfit:{__version__}",
             ]
         )
 

@@ -1,13 +1,17 @@
 """The contract between an architecture and everything around it."""
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-Tree = tuple["Tensor | Tree", ...]
+if TYPE_CHECKING:
+    Tree = tuple["Tensor | Tree", ...]
+else:
+    # Checkers at run time look into a recursive type to a fixed depth, which an ensemble's trees exceed.
+    Tree = tuple
 """An immutable nested tuple of tensors, the row first in every one of them."""
 Memory = Tree
 """What belongs to a source row: computed once, never repeated for a beam, never reordered."""

@@ -13,8 +13,10 @@ PERIOD = 10000.0
 """The base of the ordinary positional encoding."""
 RATIO_SPAN = 1000.0
 """What a whole budget is stretched to for PRE, so that many frequencies tell its shares apart."""
-RELEASED_FIRST_POSITION = 2
-"""Where the authors' released code begins to count: behind its padding index, 1."""
+RELEASED_PADDING = 1
+"""The position that the authors' released code keeps for padding: all zeros there."""
+RELEASED_FIRST_POSITION = RELEASED_PADDING + 1
+"""Where the authors' released code begins to count."""
 
 
 class Place(NamedTuple):
@@ -54,8 +56,15 @@ def absolute(
 
 
 def length_difference(place: Place, dimensions: int, layout: Layout) -> Float[Tensor, "*tokens dimensions"]:
-    """Encode the budget that is left: LDPE, equations (3) and (4). Past the budget it is negative."""
-    return sinusoid(place.budget - place.consumed + _first(layout), PERIOD, dimensions, layout)
+    """Encode the budget that is left: LDPE, equations (3) and (4). Past the budget it is negative.
+
+    One unit past it the released code meets the position of padding.
+    """
+    left = place.budget - place.consumed + _first(layout)
+    encoded = sinusoid(left, PERIOD, dimensions, layout)
+    if layout == "paper":
+        return encoded
+    return encoded.masked_fill((left == RELEASED_PADDING)[..., None], 0.0)
 
 
 def length_ratio(place: Place, dimensions: int, layout: Layout) -> Float[Tensor, "*tokens dimensions"]:

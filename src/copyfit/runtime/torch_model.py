@@ -1,7 +1,7 @@
 """Open a checkpoint as a PyTorch model."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -11,16 +11,19 @@ from numpy.typing import NDArray
 from torch import nn
 
 from copyfit.checkpoint import AGAIN, CONFIG, WEIGHTS, Checkpoint, load_weights
+from copyfit.combining import Member
 from copyfit.errors import CheckpointError, RequestError
 from copyfit.models.build import build_model
 from copyfit.models.contract import Model
+from copyfit.models.ensemble import Ensemble
 from copyfit.runtime.torch_engine import TorchEngine
 
 
-def open_torch_engine(directory: Path, checkpoint: Checkpoint, *, device: str | None) -> TorchEngine:
-    """Open a checkpoint's model on a device, ready to search."""
+def open_torch_engine(members: Sequence[Member], *, device: str | None) -> TorchEngine:
+    """Open one checkpoint's model, or those of several as an ensemble, on a device, ready to search."""
     place = pick_device(device)
-    return TorchEngine(open_model(directory, checkpoint).to(place), place)
+    models = [open_model(*member).to(place) for member in members]
+    return TorchEngine(Ensemble(models) if len(models) > 1 else models[0], place)
 
 
 def open_model(directory: Path, checkpoint: Checkpoint) -> Model:

@@ -1,7 +1,7 @@
 """Source texts to subword ids."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Literal, Self
 
@@ -56,7 +56,9 @@ class SourceTokenizer:
         self._content = content
         self._tokenizer = open_tokenizer(content)
         self._tokenizer.normalizer = None
-        self._words = WordCache(self._encode_word, room=_CACHED_WORDS)
+        self._words = WordCache(self.encode_word, room=_CACHED_WORDS)
+        self.ending = tuple(self._tokenizer.encode("").ids)
+        """What stands behind every source: nothing, or what the file says (END, in models of others)."""
 
     @property
     def size(self) -> int:
@@ -84,12 +86,19 @@ class SourceTokenizer:
         return cls(write_tokenizer(tokenizer))
 
     def encode(self, text: str) -> list[int]:
-        """Return the ids of a text, without start and end."""
-        return list(chain.from_iterable(map(self._words.__getitem__, text.split(" ")))) if text else []
+        """Return the ids of a text and its ending."""
+        words = text.split(" ") if text else []
+        return [*chain.from_iterable(map(self._words.__getitem__, words)), *self.ending]
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
         """Return the ids of many texts."""
         return [self.encode(text) for text in texts]
+
+    def shorten(self, ids: Sequence[int], longest: int) -> list[int]:
+        """Return at most so many ids of a source: its beginning, and its ending."""
+        if len(ids) <= longest:
+            return list(ids)
+        return [*ids[: longest - len(self.ending)], *self.ending]
 
     def decode(self, ids: Iterable[int]) -> str:
         """Return the text of ids, leaving out reserved ones."""
@@ -105,8 +114,9 @@ class SourceTokenizer:
         """Read what `to_json` wrote."""
         return cls(content)
 
-    def _encode_word(self, word: str) -> tuple[int, ...]:
-        return tuple(self._tokenizer.encode(_BEGINNING + word).ids)
+    def encode_word(self, word: str) -> tuple[int, ...]:
+        """Return the ids of what stands between two spaces."""
+        return tuple(self._tokenizer.encode(_BEGINNING + word, add_special_tokens=False).ids)
 
 
 def _trainer(section: SourceSection) -> trainers.Trainer:

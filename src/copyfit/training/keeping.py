@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from copyfit.checkpoint import Checkpoint, load_weights, save_checkpoint
+from copyfit.combining import mean_weights
 from copyfit.errors import CheckpointError
-from copyfit.training.averaging import mean_weights
 from copyfit.training.folders import complete_or_absent, rotate, step_folders
 from copyfit.training.state import RunState, read_state, write_state
 

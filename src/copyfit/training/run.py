@@ -11,6 +11,7 @@ import torch
 from copyfit import __version__
 from copyfit.checkpoint import Checkpoint
 from copyfit.config import read_toml, write_toml
+from copyfit.data.accounts import table
 from copyfit.data.batches import BatchPlan, Sharding, fit_shape
 from copyfit.data.prepare import prepare
 from copyfit.data.prepared import PreparedData, open_prepared
@@ -135,6 +136,9 @@ class Run:
             self._prepare_alone(folder, saved)
         self.processes.wait()
         data = open_prepared(folder)
+        if not saved:
+            for line in table(data.accounts()):
+                self.bar.note(line)
         if saved and data.train.manifest.recipe != saved.run.data:
             raise self._changed_pairs()
         return data

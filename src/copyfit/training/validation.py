@@ -17,7 +17,7 @@ from copyfit.training.feeding import on_device, on_host
 from copyfit.training.loss import Objective
 from copyfit.training.processes import Processes
 from copyfit.training.recipe import ValidationSection
-from copyfit.writing.writer import Writer
+from copyfit.writing.writer import Effort, Writer
 
 
 class Validator:
@@ -40,7 +40,7 @@ class Validator:
         return found
 
     def _headlines(self, folder: Path, device: str) -> Mapping[str, Any]:
-        settings = Settings(num_beams=self._num_beams)
+        settings = Settings(Effort(num_beams=self._num_beams))
         evaluation = evaluate(Writer(folder, device=device), self._pairs, unit=self._unit, settings=settings)
         rouge = {
             metric: {"recall": average.recall, "f1": average.f1}

@@ -1,6 +1,6 @@
 """Which of the finished texts to give back."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 
@@ -34,6 +34,20 @@ def choose(candidates: Iterable[Candidate], count: int) -> list[Candidate]:
 def likeliest(candidates: Iterable[Candidate], count: int) -> list[Candidate]:
     """Return the distinct texts of the highest scores: what the model itself decides for."""
     return _distinct(sorted(candidates, key=lambda candidate: -candidate.score), count)
+
+
+def rerank(
+    candidates: Sequence[Candidate], overlap: Callable[[str], int], *, whole_first: bool
+) -> list[Candidate]:
+    """Sort candidates by what they share with the source; equals keep their order.
+
+    With `whole_first` those that end in a whole word stay before all others.
+    """
+
+    def order(candidate: Candidate) -> tuple[bool, int]:
+        return whole_first and not candidate.whole, -overlap(candidate.text)
+
+    return sorted(candidates, key=order)
 
 
 def _distinct(candidates: Iterable[Candidate], count: int) -> list[Candidate]:

@@ -1,12 +1,26 @@
 """Where a model is found when it is named."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from copyfit.errors import CheckpointError
 
+Models = str | Path | Sequence[str | Path] | None
+"""One model, or several that are to write together."""
 BUNDLED: dict[str, Path] = {}
 """Models that come with the package, by name; there are none yet."""
 HUB_FILES = ("*.json", "*.safetensors", "*.txt", "*.md")
+
+
+def find_models(models: Models) -> list[Path]:
+    """Return the folders of one or several models."""
+    return [find_model(model) for model in _listed(models)]
+
+
+def _listed(models: Models) -> Sequence[str | Path | None]:
+    if isinstance(models, str | Path):
+        return [models]
+    return models or [None]
 
 
 def find_model(model: str | Path | None) -> Path:

@@ -59,10 +59,11 @@ class Planner:
         if not source:
             raise RequestError("the text must not be empty; give an article to write a headline for")
         self._check_wishes(request)
-        tokens = tuple(self._checkpoint.source.encode(source))
+        tokens = self._checkpoint.source.encode(source)
         longest = self._checkpoint.longest_source
+        read = tuple(self._checkpoint.source.shorten(tokens, longest))
         options = [
-            (alphabet, self._job(source, tokens[:longest], request, alphabet))
+            (alphabet, self._job(source, read, request, alphabet))
             for alphabet in _alphabets(source, request.unit)
         ]
         plan = Plan(request, source, len(tokens) > longest)

@@ -7,16 +7,17 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, Self, TypedDict, Unpack, overload
 
-from copyfit.checkpoint import open_checkpoint
+from copyfit.combining import combine, open_members
 from copyfit.errors import RequestError
 from copyfit.generation.jobs import Engine, SearchOptions
 from copyfit.runtime.load import load_engine
 from copyfit.text.normal import normalise
 from copyfit.text.units import count as count_units
 from copyfit.text.words import ends_whole
-from copyfit.writing.choice import Candidate, choose, likeliest
+from copyfit.writing.choice import Candidate, choose, likeliest, rerank
 from copyfit.writing.headline import Headline, MiscountError, Result
-from copyfit.writing.models import fetch_model, find_model
+from copyfit.writing.models import Models, fetch_model, find_models
+from copyfit.writing.overlap import BEST_OF, RERANKS, Overlap, Rerank, check_words
 from copyfit.writing.plan import Plan, Planner
 from copyfit.writing.progress import reporter
 from copyfit.writing.requests import Natural, Request, Wish
@@ -40,6 +41,7 @@ class Options(TypedDict, total=False):
     start: str | None
     num_beams: int
     no_repeat_ngram_size: int
+    rerank: Rerank | None
     batch_size: int | None
     show_progress_bar: bool | None
 
@@ -62,6 +64,13 @@ class Effort:
     """None shows progress on a terminal only."""
     no_repeat_ngram_size: int = 0
     """No so many tokens in a row twice, as far as fit and required words allow; 0 is off."""
+    rerank: Rerank | None = None
+    """Write 20 headlines and put those first that have the most words of the source."""
+
+    @property
+    def pool(self) -> int:
+        """Return how many headlines there are to choose from."""
+        return max(self.count, BEST_OF) if self.rerank else self.count
 
     def check(self) -> None:
         """Raise unless all numbers are within what a search can take."""
@@ -69,11 +78,13 @@ class Effort:
         _check_whole("candidates", self.count, (1, MOST_BEAMS))
         _check_whole("batch_size", self.batch_size, (1, 1_000_000))
         _check_whole("no_repeat_ngram_size", self.no_repeat_ngram_size, (0, 100))
+        if self.rerank not in {None, *RERANKS}:
+            raise RequestError(f"rerank must be one of {', '.join(RERANKS)}, given {self.rerank!r}")
 
     def search_options(self) -> SearchOptions:
         """Return the options of a search wide enough to choose from."""
-        num_beams = max(self.num_beams, self.count)
-        keep = max(num_beams, POOL * self.count)
+        num_beams = max(self.num_beams, self.pool)
+        keep = max(num_beams, POOL * self.pool)
         return SearchOptions(
             num_beams=num_beams,
             keep=keep,
@@ -83,27 +94,29 @@ class Effort:
 
 
 class Writer:
-    """Write headlines with one model.
+    """Write headlines with one model, or with the mean probabilities of several that share vocabularies.
 
     Every method takes a `length` and, by keyword, `unit`, `mode` (exact, max, range or free), `minimum` for
     a range, or a `preset` in their place; `require` (words that must occur) and `start` (how the headline
-    begins); `num_beams`, `no_repeat_ngram_size`, `batch_size` and `show_progress_bar`.
+    begins); `num_beams`, `no_repeat_ngram_size`, `rerank` (`occurrences` or `once`: of 20 headlines, prefer
+    those with the most words of the text), `batch_size` and `show_progress_bar`.
     """
 
     def __init__(
         self,
-        model: str | Path | None = None,
+        model: Models = None,
         *,
         device: str | None = None,
         engine: Engine | str | None = None,
     ) -> None:
-        directory = find_model(model)
-        self._checkpoint = open_checkpoint(directory)
+        members = open_members(find_models(model))
+        self._checkpoint = combine(members)
+        self.models = len(members)
         self._planner = Planner(self._checkpoint)
         self.name = self._checkpoint.name
         self.natural = Natural(self._checkpoint.natural_length, self._checkpoint.unit)
         self._engine = (
-            load_engine(directory, self._checkpoint, device=device, name=engine)
+            load_engine(members, device=device, name=engine)
             if engine is None or isinstance(engine, str)
             else engine
         )
@@ -165,14 +178,15 @@ class Writer:
         effort.check()
         drafts = [self._draft(order) for order in orders]
         plans = [draft for draft in drafts if isinstance(draft, Plan)]
+        if effort.rerank is not None:
+            check_words(plan.source for plan in plans)
         report = reporter(
             len(plans), show=effort.show_progress_bar if len(plans) > effort.batch_size else False
         )
         searcher = Searcher(self._engine, self._planner, effort.search_options(), effort.batch_size, report)
         found = iter(searcher.run(plans))
         return [
-            self._result(draft, next(found), effort.count) if isinstance(draft, Plan) else draft
-            for draft in drafts
+            self._result(draft, next(found), effort) if isinstance(draft, Plan) else draft for draft in drafts
         ]
 
     def _draft(self, order: Order) -> Plan | Result:
@@ -185,10 +199,8 @@ class Writer:
         except RequestError as problem:
             return Result(request, error=str(problem))
 
-    def _result(self, plan: Plan, found: Sequence[Found], count: int) -> Result:
-        candidates = [self._candidate(plan, each) for each in found]
-        select = likeliest if plan.request.mode == "free" else choose
-        chosen = select(candidates, count) or [Candidate("", 0.0, 0, plan.request.budget, False)]
+    def _result(self, plan: Plan, found: Sequence[Found], effort: Effort) -> Result:
+        chosen = _chosen(plan, [self._candidate(plan, each) for each in found], effort)
         headlines = tuple(_headline(plan, candidate) for candidate in chosen)
         return Result(plan.request, headlines, plan.truncated)
 
@@ -201,6 +213,14 @@ class Writer:
             aim=found.aim,
             whole=ends_whole(text, plan.source, self._checkpoint.words),
         )
+
+
+def _chosen(plan: Plan, candidates: Sequence[Candidate], effort: Effort) -> list[Candidate]:
+    free = plan.request.mode == "free"
+    best = (likeliest if free else choose)(candidates, effort.pool)
+    if effort.rerank is not None:
+        best = rerank(best, Overlap(plan.source, effort.rerank), whole_first=not free)[: effort.count]
+    return best or [Candidate("", 0.0, 0, plan.request.budget, False)]
 
 
 def _headline(plan: Plan, candidate: Candidate) -> Headline:
@@ -260,6 +280,7 @@ def _asked(length: int | None, options: Options) -> tuple[Wish, Effort]:
     effort = Effort(
         num_beams=options.get("num_beams", 5),
         no_repeat_ngram_size=options.get("no_repeat_ngram_size", 0),
+        rerank=options.get("rerank"),
         batch_size=BATCH_SIZE if batch_size is None else batch_size,
         show_progress_bar=options.get("show_progress_bar"),
     )

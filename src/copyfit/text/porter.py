@@ -78,7 +78,7 @@ def stem(word: str) -> str:
 @cache
 def irregular_forms() -> dict[str, str]:
     """Load WordNet's irregular forms: word to base form."""
-    text = files("copyfit.evaluation").joinpath("wordnet_exceptions.txt").read_text(encoding="ascii")
+    text = files("copyfit.text").joinpath("wordnet_exceptions.txt").read_text(encoding="ascii")
     pairs = (line.split() for line in text.splitlines() if not line.startswith("#"))
     return dict(pairs)
 
