@@ -11,7 +11,7 @@ from time import perf_counter
 import numpy as np
 
 from copyfit.data.prepare import DataSection, prepare_with, train_tokenizers
-from copyfit.data.workers import cores
+from copyfit.environment import cores
 from copyfit.text.tokenizer import SourceSection
 from copyfit.text.vocabulary import TargetSection
 

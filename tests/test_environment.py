@@ -5,7 +5,7 @@ from typing import TextIO
 import pytest
 
 from copyfit.cli import talk
-from copyfit.environment import needing_train_extra, standard_input, standard_output
+from copyfit.environment import needing_extra, standard_input, standard_output
 from copyfit.errors import ConfigError, DataError
 from copyfit.writing.progress import reporter
 
@@ -15,14 +15,14 @@ def test_a_missing_library_of_the_extra_is_named_with_what_to_install(module: st
     library = module.split(".")[0]
     with (
         pytest.raises(ConfigError, match=rf"\Atraining needs {library}: pip install 'copyfit\[train\]'\Z"),
-        needing_train_extra("training", ConfigError),
+        needing_extra("train", "training", ConfigError),
     ):
         raise ModuleNotFoundError(f"No module named {module!r}", name=module)
 
 
 @pytest.mark.parametrize("module", ["richer", "numpy", None])
 def test_another_missing_module_is_not_laid_to_the_extra(module: str | None) -> None:
-    with pytest.raises(ModuleNotFoundError), needing_train_extra("training", ConfigError):
+    with pytest.raises(ModuleNotFoundError), needing_extra("train", "training", ConfigError):
         raise ModuleNotFoundError(name=module)
 
 

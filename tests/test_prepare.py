@@ -22,7 +22,7 @@ from copyfit.data.prepare import DataSection, prepare, prepare_with, train_token
 from copyfit.data.prepared import PreparedData, Tokenizers, open_prepared
 from copyfit.data.sample import sample_pairs
 from copyfit.data.store import Store
-from copyfit.data.workers import cores
+from copyfit.environment import cores
 from copyfit.errors import ConfigError, DataError
 from copyfit.text.automata import cost_automaton
 from copyfit.text.automaton import FIRST_PIECE

@@ -27,6 +27,9 @@ from copyfit.text.words import WordList
 FORMAT = 1
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
 SOURCE, TARGET, WORDS = "source_tokenizer.json", "target_tokenizer.json", "words.txt"
+START_GRAPH, ADVANCE_GRAPH = "start.onnx", "advance.onnx"
+GRAPHS = (START_GRAPH, ADVANCE_GRAPH)
+"""What an exported model has in the place of its weights: how a search begins, and how it goes on."""
 PICKLE_ENDINGS = frozenset({".pt", ".pth", ".bin", ".ckpt", ".pkl", ".pickle"})
 PICKLE_MAGIC = (b"PK\x03\x04", *(bytes([0x80, protocol]) for protocol in range(2, 6)))
 """A PyTorch file is a zip of pickles, or a pickle, which begins with its protocol."""
@@ -59,6 +62,15 @@ class CheckpointConfig(Section):
     files: dict[str, FileRecord]
     facts: dict[str, Fact] = Field(default_factory=dict)
 
+    @property
+    def is_exported(self) -> bool:
+        """Tell whether the folder holds graphs in the place of weights."""
+        return bool(set(GRAPHS) & set(self.files))
+
+    def large_files(self) -> tuple[str, ...]:
+        """Return the names of the files that are read only when the model is run."""
+        return GRAPHS if self.is_exported else (WEIGHTS,)
+
 
 @dataclass(frozen=True)
 class Checkpoint:
@@ -83,11 +95,27 @@ def save_checkpoint(
     directory: Path, checkpoint: Checkpoint, weights: Mapping[str, NDArray[np.generic]]
 ) -> None:
     """Write a checkpoint in one move: a stop at any moment leaves the old one or the new one."""
+    arrays = {name: np.ascontiguousarray(weights[name]) for name in sorted(weights)}
+    for name, array in arrays.items():
+        if not np.isfinite(array).all():
+            raise CheckpointError(f"weights must be finite numbers, {name} is not; train with a lower rate")
+    model = {WEIGHTS: safetensors.numpy.save(arrays)}
+    _save(directory, _contents(checkpoint, model, _parameters(arrays.values())))
+
+
+def save_exported(
+    directory: Path, checkpoint: Checkpoint, graphs: Mapping[str, bytes], *, parameters: int
+) -> None:
+    """Write a checkpoint of graphs, by the names of `GRAPHS`, in one move."""
+    _save(directory, _contents(checkpoint, graphs, parameters))
+
+
+def _save(directory: Path, contents: Mapping[str, bytes]) -> None:
     directory = directory.resolve()
     if directory.exists() and not _replaceable(directory):
         raise CheckpointError(f"{directory} must be a new, an empty or a model folder; choose another one")
     try:
-        _replace(directory, _contents(checkpoint, weights))
+        _replace(directory, contents)
     except OSError as problem:
         raise CheckpointError(f"cannot write the model to {directory}: {problem.strerror}") from problem
 
@@ -96,13 +124,9 @@ def _replaceable(directory: Path) -> bool:
     return directory.is_dir() and ((directory / CONFIG).exists() or not any(directory.iterdir()))
 
 
-def _contents(checkpoint: Checkpoint, weights: Mapping[str, NDArray[np.generic]]) -> dict[str, bytes]:
-    arrays = {name: np.ascontiguousarray(weights[name]) for name in sorted(weights)}
-    for name, array in arrays.items():
-        if not np.isfinite(array).all():
-            raise CheckpointError(f"weights must be finite numbers, {name} is not; train with a lower rate")
+def _contents(checkpoint: Checkpoint, model: Mapping[str, bytes], parameters: int) -> dict[str, bytes]:
     files = {
-        WEIGHTS: safetensors.numpy.save(arrays),
+        **model,
         SOURCE: checkpoint.source.to_json().encode(),
         TARGET: checkpoint.target.to_json().encode(),
         WORDS: checkpoint.words.to_text().encode(),
@@ -116,7 +140,7 @@ def _contents(checkpoint: Checkpoint, weights: Mapping[str, NDArray[np.generic]]
         longest_source=checkpoint.longest_source,
         source_size=checkpoint.source.size,
         target_size=checkpoint.target.size,
-        parameters=_parameters(arrays.values()),
+        parameters=parameters,
         model=checkpoint.model,
         files={name: _record(content) for name, content in files.items()},
         facts=dict(checkpoint.facts),
@@ -194,7 +218,7 @@ def read_config(directory: Path) -> CheckpointConfig:
         config = check(values, CheckpointConfig, where=str(path))
     except ConfigError as problem:
         raise CheckpointError(str(problem)) from problem
-    missing = {WEIGHTS, SOURCE, TARGET, WORDS} - set(config.files)
+    missing = {*config.large_files(), SOURCE, TARGET, WORDS} - set(config.files)
     if missing:
         raise CheckpointError(f"{path}: files must name {', '.join(sorted(missing))}; {AGAIN}")
     return config
@@ -205,7 +229,8 @@ def open_checkpoint(directory: Path) -> Checkpoint:
     config = read_config(directory)
     folder = _folder(directory)
     contents = {name: _verified(folder, name, config) for name in (SOURCE, TARGET, WORDS)}
-    _check_size(folder / WEIGHTS, config.files[WEIGHTS])
+    for name in config.large_files():
+        _check_size(folder / name, config.files[name])
     try:
         texts = {name: content.decode() for name, content in contents.items()}
         checkpoint = Checkpoint(
@@ -240,6 +265,10 @@ def load_weights(directory: Path) -> dict[str, NDArray[Any]]:
     """Read the weights, whole and unchanged since they were saved, or not at all."""
     config = read_config(directory)
     folder = _folder(directory)
+    if config.is_exported:
+        raise CheckpointError(
+            f"{directory} holds graphs, which can only be run; give the folder that it was exported from"
+        )
     content = _verified(folder, WEIGHTS, config)
     try:
         weights = safetensors.numpy.load(content)
@@ -251,6 +280,15 @@ def load_weights(directory: Path) -> dict[str, NDArray[Any]]:
         if not np.isfinite(array).all():
             raise CheckpointError(f"{folder / WEIGHTS}: weights must be finite numbers, {name} is not")
     return weights
+
+
+def load_graphs(directory: Path) -> dict[str, bytes]:
+    """Read the graphs of an exported model, whole and unchanged since they were saved, or not at all."""
+    config = read_config(directory)
+    folder = _folder(directory)
+    if not config.is_exported:
+        raise CheckpointError(f"{directory} holds weights, no graphs; copyfit export makes them")
+    return {name: _verified(folder, name, config) for name in GRAPHS}
 
 
 def _folder(directory: Path) -> Path:

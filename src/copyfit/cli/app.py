@@ -24,6 +24,7 @@ COMMANDS = {
     "rouge": "Score summaries against references, equal to ROUGE-1.5.5.pl to the last digit.",
     "compare": "Say how far two systems differ on the same items, and whether by more than chance.",
     "average": "Write a model whose weights are the means of those of several others.",
+    "export": "Write a model as two graphs that run without PyTorch, checked against it.",
     "import": "Convert a checkpoint of the paper's released code, without running anything in it.",
     "info": "Describe a model folder, after checking that it is whole.",
     "models": "List the models that can be named.",

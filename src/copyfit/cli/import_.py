@@ -19,10 +19,10 @@ def import_(
     ] = None,
 ) -> None:
     """Convert a checkpoint of the paper's released code, without running anything in it."""
-    from copyfit.environment import needing_train_extra
+    from copyfit.environment import needing_extra
     from copyfit.errors import CheckpointError
 
-    with needing_train_extra("importing", CheckpointError):
+    with needing_extra("train", "importing", CheckpointError):
         from copyfit.released.convert import Released, import_released
 
     imported = import_released(

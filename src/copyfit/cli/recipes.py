@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from copyfit.config import read_toml
-from copyfit.environment import needing_train_extra
+from copyfit.environment import needing_extra
 from copyfit.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -14,6 +14,6 @@ if TYPE_CHECKING:
 
 def read_recipe(path: Path, settings: Sequence[str] | None) -> "Recipe":
     """Read a recipe with some of its keys changed; say so where nothing can be trained."""
-    with needing_train_extra("training", ConfigError):
+    with needing_extra("train", "training", ConfigError):
         from copyfit.training.recipe import Recipe
     return read_toml(path, Recipe, settings or ())

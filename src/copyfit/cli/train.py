@@ -20,11 +20,11 @@ def train(
 ) -> None:
     """Train a model by a recipe."""
     from copyfit.cli.recipes import read_recipe
-    from copyfit.environment import needing_train_extra
+    from copyfit.environment import needing_extra
     from copyfit.errors import ConfigError
 
     read = read_recipe(recipe, settings)
-    with needing_train_extra("training", ConfigError):
+    with needing_extra("train", "training", ConfigError):
         from copyfit.training.run import train as run
 
     run(read, output, resume=resume, device=device)

@@ -1,6 +1,5 @@
 """Encode blocks in worker processes; what comes out does not depend on their number."""
 
-import os
 import signal
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -10,6 +9,7 @@ from multiprocessing import get_context
 
 from copyfit.data.corpus import Block
 from copyfit.data.encode import EncodedBlock, Encoder
+from copyfit.environment import cores
 
 _FEW_BLOCKS = 4
 """So few blocks are encoded sooner than processes start."""
@@ -25,11 +25,6 @@ def encode_blocks(blocks: Iterable[Block], encoder: Encoder, *, workers: int) ->
     if workers == 1 or len(first) < _FEW_BLOCKS:
         return (encoder(number, block) for number, block in numbered)
     return _in_order(numbered, encoder, workers)
-
-
-def cores() -> int:
-    """Count the cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _in_order(

@@ -43,7 +43,7 @@ def _keep_to_prefix(
 def _repetitions(rules: Rules, beams: Beams, vocabulary: int) -> Bool[Tensor, "rows beams vocabulary"]:
     """Mark the tokens that would complete an n-gram which the hypothesis has already."""
     earlier = rules.tokens[:, None] - rules.before
-    recent = (beams.step - rules.before).clamp(min=0)
+    recent = torch.minimum(beams.step - rules.before, rules.tokens[-1:]).clamp(min=0)
     others = beams.tokens[:, :, earlier.clamp(min=0)]
     differing = ((others != beams.tokens[:, :, recent][:, :, None]) & (rules.before > 0)).sum(dim=-1)
     # What stands before the first token is the first token here, so such places do not count.

@@ -78,7 +78,7 @@ class _Names(NamedTuple):
 
 
 def _traced(module: nn.Module, inputs: Any, given: list[str], made: list[str]) -> onnx.ModelProto:
-    with torch.inference_mode(), _quiet():
+    with torch.inference_mode(), quiet():
         program = torch.onnx.export(
             module.eval(),
             inputs,
@@ -101,17 +101,16 @@ def _free(inputs: Any) -> Any:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep the tracer's talk, of its own deprecations and of libraries that are not there, to itself."""
-    logger = logging.getLogger("torch.onnx")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
+def quiet() -> Iterator[None]:
+    """Keep to themselves what tracers say, of their own deprecations and of libraries that are not there."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
-        logger.setLevel(level)
+        logging.disable(before)
 
 
 class _Start(nn.Module):

@@ -8,6 +8,8 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
+from copyfit.checkpoint import GRAPHS, load_graphs
+from copyfit.environment import cores
 from copyfit.errors import CheckpointError, RequestError
 from copyfit.generation.jobs import Counting, Hypothesis, Job, SearchOptions
 from copyfit.generation.layout import lay_out, pad
@@ -79,12 +81,14 @@ class OnnxEngine:
         return hypotheses_of(*(state[name] for name in graphs.FOUND))
 
 
-def open_onnx_engine(directory: Path, *, threads: int) -> OnnxEngine:
-    """Open the graphs in a folder, to run on so many threads."""
-    start, advance = (
-        Graph((directory / name).read_bytes(), threads=threads, name=str(directory / name))
-        for name in (graphs.START, graphs.ADVANCE)
-    )
+def open_onnx_engine(directory: Path) -> OnnxEngine:
+    """Open the graphs of a checkpoint, to run on all cores this process may use."""
+    return engine_of(load_graphs(directory), where=directory)
+
+
+def engine_of(contents: Mapping[str, bytes], *, where: Path) -> OnnxEngine:
+    """Open graphs by their names; `where` is told when one cannot be used."""
+    start, advance = (Graph(contents[name], threads=cores(), name=str(where / name)) for name in GRAPHS)
     return OnnxEngine(start, advance)
 
 
