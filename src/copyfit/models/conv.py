@@ -17,7 +17,7 @@ from copyfit.nn.convolution import (
     Neighbours,
     PlacedEmbedding,
     SourceView,
-    normalised,
+    linear,
 )
 
 
@@ -29,19 +29,19 @@ class Convolutional(Model):
         self.section = section
         width, kernel, embedding, dropout = section.width, section.kernel, section.embedding, section.dropout
         self.source_table = PlacedEmbedding(source_size, section.places, embedding, dropout=dropout)
-        self.source_inwards = normalised(embedding, width, gain=1 - dropout)
+        self.source_inwards = linear(embedding, width, gain=1 - dropout)
         self.encoder = nn.ModuleList(
             EncoderBlock(width, kernel, dropout=dropout) for _ in range(section.encoder_blocks)
         )
-        self.source_outwards = normalised(width, embedding)
+        self.source_outwards = linear(width, embedding)
         self.target_table = PlacedEmbedding(target_size, section.places, embedding, dropout=dropout)
-        self.target_inwards = normalised(embedding, width, gain=1 - dropout)
+        self.target_inwards = linear(embedding, width, gain=1 - dropout)
         self.decoder = nn.ModuleList(
             DecoderBlock(width, kernel, embedding, dropout=dropout) for _ in range(section.decoder_blocks)
         )
-        self.target_outwards = normalised(width, embedding)
+        self.target_outwards = linear(width, embedding)
         self.dropout = nn.Dropout(dropout)
-        self.output = normalised(embedding, target_size, gain=1 - dropout)
+        self.output = linear(embedding, target_size, gain=1 - dropout)
 
     def forward(self, batch: Batch) -> Float[Tensor, "target_tokens vocabulary"]:
         """Return the logits of every target token's successor."""

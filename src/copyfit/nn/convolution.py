@@ -7,7 +7,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import glu
-from torch.nn.utils.parametrizations import weight_norm
 
 from copyfit.nn.attention import Rows
 from copyfit.nn.blocks import working_dtype
@@ -53,12 +52,12 @@ class SourceView(NamedTuple):
     """How many tokens the source of each token has."""
 
 
-def normalised(features: int, outputs: int, *, gain: float = 1.0) -> nn.Module:
-    """Make a linear map whose weights are learned as directions and lengths."""
-    linear = nn.Linear(features, outputs)
-    nn.init.normal_(linear.weight, std=math.sqrt(gain / features))
-    nn.init.zeros_(linear.bias)
-    return cast(nn.Module, weight_norm(linear))
+def linear(features: int, outputs: int, *, gain: float = 1.0) -> nn.Linear:
+    """Make a linear map that multiplies the variance of its inputs by `gain`."""
+    made = nn.Linear(features, outputs)
+    nn.init.normal_(made.weight, std=math.sqrt(gain / features))
+    nn.init.zeros_(made.bias)
+    return made
 
 
 class PlacedEmbedding(nn.Module):
@@ -87,7 +86,7 @@ class GatedConvolution(nn.Module):
     def __init__(self, width: int, kernel: int, *, dropout: float) -> None:
         super().__init__()
         self.dropout = nn.Dropout(dropout)
-        self.map = normalised(kernel * width, 2 * width, gain=4 * (1 - dropout))
+        self.map = linear(kernel * width, 2 * width, gain=4 * (1 - dropout))
 
     def forward(
         self, tokens: Float[Tensor, "*tokens width"], neighbours: Neighbours
@@ -108,8 +107,8 @@ class SourceAttention(nn.Module):
 
     def __init__(self, width: int, embedding: int) -> None:
         super().__init__()
-        self.inputs = normalised(width, embedding)
-        self.outputs = normalised(embedding, width)
+        self.inputs = linear(width, embedding)
+        self.outputs = linear(embedding, width)
 
     def forward(
         self, tokens: Float[Tensor, "*tokens width"], view: SourceView
