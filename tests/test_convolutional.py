@@ -89,8 +89,8 @@ def logits_by_hand(section: ConvolutionalSection, weights: Mapping[str, Tensor],
     values = (keys + read) * math.sqrt(0.5)
     written = embed("target_table", [START, *target])
     state = linear("target_inwards", written)
-    if section.length == "lc":
-        state = state * len(target) / section.length_unit
+    if section.control == "lc":
+        state = state * len(target) / section.divisor
     for block in range(section.decoder_blocks):
         name = f"decoder.{block}"
         mixed = gated(name, state, section.kernel - 1)
@@ -101,10 +101,10 @@ def logits_by_hand(section: ConvolutionalSection, weights: Mapping[str, Tensor],
     return linear("output", linear("target_outwards", state))
 
 
-@pytest.mark.parametrize("length", ["none", "lc"])
+@pytest.mark.parametrize("control", ["none", "lc"])
 @torch.inference_mode()
-def test_logits_follow_the_equations(length: str) -> None:
-    model = convolutional(length=length, length_unit=7)
+def test_logits_follow_the_equations(control: str) -> None:
+    model = convolutional(control=control, divisor=7)
     with torch.random.fork_rng():
         for weight in model.parameters():
             weight.add_(0.1 * torch.randn_like(weight))
@@ -129,7 +129,7 @@ def test_places_beyond_the_table_share_its_last_vector() -> None:
 @pytest.mark.parametrize("budget", [0.5, 5000.0])
 @torch.inference_mode()
 def test_lc_takes_budgets_far_outside_of_training(budget: float) -> None:
-    model = convolutional(length="lc").float()
+    model = convolutional(control="lc").float()
     memory, cache = model.start(torch.tensor([[5, 6]]), torch.tensor([2]), torch.tensor([budget]))
     for place in range(20):
         logits, cache = model.step(torch.tensor([[START]]), torch.tensor([[float(place)]]), cache, memory)
@@ -139,13 +139,13 @@ def test_lc_takes_budgets_far_outside_of_training(budget: float) -> None:
 @torch.inference_mode()
 def test_lc_tells_lengths_apart_and_plain_does_not() -> None:
     longer = pack(PAIRS)._replace(budget=torch.tensor([7.0, 7.0, 7.0, 7.0]).double())
-    for length, told in (("none", False), ("lc", True)):
-        model = convolutional(length=length)
+    for control, told in (("none", False), ("lc", True)):
+        model = convolutional(control=control)
         assert torch.allclose(model(pack(PAIRS)), model(longer)) != told
 
 
 def test_half_precision_is_close_and_trains() -> None:
-    model = convolutional(length="lc", length_unit=5).float().train()
+    model = convolutional(control="lc", divisor=5).float().train()
     batch = in_single_precision(pack(PAIRS, tail=3))
     exact = model(batch)
     with torch.autocast("cpu", torch.bfloat16):

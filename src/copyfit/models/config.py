@@ -100,9 +100,9 @@ class ConvolutionalSection(ModelSection):
     """Shape a convolutional encoder-decoder; the defaults are those of LC (Liu et al. 2018)."""
 
     architecture: Literal["convolutional"] = "convolutional"
-    length: Literal["none", "lc"] = "none"
-    """How the decoder is told the budget: not (none), as a factor of its embedded input (lc)."""
-    length_unit: float = Field(100, gt=0)
+    control: Literal["none", "lc"] = "none"
+    """How the decoder is told the budget: not, or by its embedded input, which is multiplied by it."""
+    divisor: float = Field(100, gt=0)
     """What lc divides the budget by."""
     width: int = Field(512, ge=1)
     """Features of a token between blocks."""
@@ -120,8 +120,8 @@ class ConvolutionalSection(ModelSection):
     """Chance of a feature to be left out in training."""
 
     def describe(self) -> str:
-        """Name how the budget is told."""
-        return f"length {self.length}"
+        """Name the way of control."""
+        return f"control {self.control}"
 
 
 class Architecture(NamedTuple):

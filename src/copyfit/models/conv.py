@@ -115,10 +115,10 @@ class Convolutional(Model):
         return torch.stack((keys, (keys + embedded) * HALF), dim=-2)[..., None, :]
 
     def _tell(self, tokens: Tensor, budget: Tensor) -> Tensor:
-        if self.section.length == "none":
+        if self.section.control == "none":
             return tokens
         # In the budget's own type, since the products' may not tell 75 from 76.
-        return (tokens * (budget / self.section.length_unit)[..., None]).to(tokens.dtype)
+        return (tokens * (budget / self.section.divisor)[..., None]).to(tokens.dtype)
 
     def _score(self, tokens: Tensor) -> Tensor:
         logits: Tensor = self.output(self.dropout(self.target_outwards(tokens)))
