@@ -69,6 +69,17 @@ def test_padded_rows_attend_as_packed_ones() -> None:
     )
 
 
+def test_rows_without_tokens_change_neither_attention_nor_its_gradients() -> None:
+    lengths, others = [3, 1, 7], [2, 5, 4]
+    found = []
+    for empty in ([], [0, 0]):
+        query, joined = tokens(lengths, 1), tokens(others, 2)
+        seen = packed([*lengths, *empty]).attend_across(query[:, 0], joined, packed([*others, *empty]))
+        found.append((seen, *torch.autograd.grad(seen.square().sum(), [query, joined])))
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other)
+
+
 def test_padding_and_unpadding_are_inverse() -> None:
     rows, joined = packed([3, 1, 7]), tokens([3, 1, 7], 3)
     assert torch.equal(rows.unpad(rows.pad(joined)), joined)
