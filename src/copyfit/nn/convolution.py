@@ -86,6 +86,7 @@ class GatedConvolution(nn.Module):
     def __init__(self, width: int, kernel: int, *, dropout: float) -> None:
         super().__init__()
         self.dropout = nn.Dropout(dropout)
+        # Gates are half open at first, which quarters the variance; dropout enlarges it.
         self.map = linear(kernel * width, 2 * width, gain=4 * (1 - dropout))
 
     def forward(
