@@ -86,9 +86,8 @@ def test_padding_and_unpadding_are_inverse() -> None:
 
 
 @pytest.fixture
-def kernels(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """Load the kernels for Triton's interpreter, which needs no GPU."""
-    monkeypatch.setenv("TRITON_INTERPRET", "1")
+def kernels() -> ModuleType:
+    """Load the kernels only where they are tried, since Triton is slow to import."""
     from copyfit.nn import kernels
 
     return kernels
