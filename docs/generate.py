@@ -57,7 +57,8 @@ def _preset_table() -> str:
 
 
 def _sections(section: type[Section], name: str) -> Iterator[str]:
-    notes = {key: note for key, _, note in _members(section)}
+    # Of a key that is declared again, the last note counts.
+    notes = {key: note for kind in reversed(_declaring(section)) for key, _, note in _members(kind)}
     keys, inner = [], []
     for key, field in section.model_fields.items():
         if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
@@ -71,6 +72,10 @@ def _sections(section: type[Section], name: str) -> Iterator[str]:
     for path, kind in inner:
         for variant in _variants(kind):
             yield from _sections(variant, path)
+
+
+def _declaring(section: type[Section]) -> list[type[Section]]:
+    return [kind for kind in section.mro() if issubclass(kind, Section) and kind is not Section]
 
 
 def _variants(section: type[Section]) -> list[type[Section]]:

@@ -1,5 +1,6 @@
 """What holds for all tests: shapes are checked, time limits do not depend on the machine, one thread each."""
 
+import os
 import signal
 
 import torch
@@ -10,9 +11,12 @@ CHECKED = (
     "copyfit.nn.positions",
     "copyfit.nn.attention",
     "copyfit.nn.blocks",
+    "copyfit.nn.convolution",
     "copyfit.models.contract",
     "copyfit.models.ensemble",
     "copyfit.models.transformer",
+    "copyfit.models.bins",
+    "copyfit.models.conv",
     "copyfit.generation.search",
     "copyfit.generation.beams",
     "copyfit.generation.constraints",
@@ -24,6 +28,9 @@ CHECKED = (
     "copyfit.training.loss",
 )
 install_import_hook(CHECKED, "beartype.beartype")
+
+# Kernels are interpreted, which needs no GPU. Triton decides so when PyTorch's optimizers first import it.
+os.environ["TRITON_INTERPRET"] = "1"
 
 settings.register_profile("copyfit", deadline=None)
 settings.load_profile("copyfit")

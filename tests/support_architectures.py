@@ -23,12 +23,22 @@ PAIRS: list[Pair] = [
 ]
 SCHEMES = ("pe", "ldpe", "ldpe+pe", "lrpe", "lrpe+pe", "pre", "pre+pe")
 TRANSFORMER = {"width": 16, "heads": 4, "inner": 24, "encoder_layers": 2, "decoder_layers": 3}
+CONVOLUTIONAL = {
+    "architecture": "convolutional",
+    "divisor": 3,
+    "width": 16,
+    "embedding": 12,
+    "encoder_blocks": 2,
+    "decoder_blocks": 2,
+}
 SYSTEMS: dict[str, Mapping[str, Any]] = {
     **{f"transformer {scheme}": {"positions": scheme, **TRANSFORMER} for scheme in SCHEMES},
     "transformer ldpe+pe, post-norm": {"positions": "ldpe+pe", "norm": "post", **TRANSFORMER},
+    "length bins": {"architecture": "length-bins", "edges": (1, 2, 4), **TRANSFORMER},
+    **{f"convolutional {control}": {"control": control, **CONVOLUTIONAL} for control in ("none", "lc")},
 }
 """What a recipe says of a tiny model of each system, dropout left out."""
-UNTOLD = {"transformer pe"}
+UNTOLD = {"transformer pe", "convolutional none"}
 """The systems that are not told the budget."""
 
 

@@ -69,15 +69,25 @@ def test_padded_rows_attend_as_packed_ones() -> None:
     )
 
 
+def test_rows_without_tokens_change_neither_attention_nor_its_gradients() -> None:
+    lengths, others = [3, 1, 7], [2, 5, 4]
+    found = []
+    for empty in ([], [0, 0]):
+        query, joined = tokens(lengths, 1), tokens(others, 2)
+        seen = packed([*lengths, *empty]).attend_across(query[:, 0], joined, packed([*others, *empty]))
+        found.append((seen, *torch.autograd.grad(seen.square().sum(), [query, joined])))
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other)
+
+
 def test_padding_and_unpadding_are_inverse() -> None:
     rows, joined = packed([3, 1, 7]), tokens([3, 1, 7], 3)
     assert torch.equal(rows.unpad(rows.pad(joined)), joined)
 
 
 @pytest.fixture
-def kernels(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """Load the kernels for Triton's interpreter, which needs no GPU."""
-    monkeypatch.setenv("TRITON_INTERPRET", "1")
+def kernels() -> ModuleType:
+    """Load the kernels only where they are tried, since Triton is slow to import."""
     from copyfit.nn import kernels
 
     return kernels

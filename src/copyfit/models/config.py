@@ -25,10 +25,9 @@ class ModelSection(Section):
         raise NotImplementedError
 
 
-class TransformerSection(ModelSection):
-    """Shape an encoder-decoder Transformer; the defaults are the paper's base size."""
+class TransformerShape(ModelSection):
+    """Shape an encoder-decoder Transformer, however it is told the budget."""
 
-    architecture: Literal["transformer"] = "transformer"
     positions: Literal["pe", "ldpe", "ldpe+pe", "lrpe", "lrpe+pe", "pre", "pre+pe"] = "ldpe+pe"
     """How the decoder is told the budget: not (pe), what is left (ldpe), the share used up (lrpe, pre)."""
     layout: Literal["paper", "released"] = "paper"
@@ -61,6 +60,70 @@ class TransformerSection(ModelSection):
         return f"positions {self.positions}"
 
 
+class TransformerSection(TransformerShape):
+    """Shape an encoder-decoder Transformer; the defaults are the paper's base size."""
+
+    architecture: Literal["transformer"] = "transformer"
+
+
+class LengthBinsSection(TransformerShape):
+    """Shape a Transformer that is told the budget by a marker before the source (Fan et al. 2018)."""
+
+    architecture: Literal["length-bins"] = "length-bins"
+    positions: Literal["pe"] = "pe"
+    """The decoder's positions do not tell the budget."""
+    bins: int = Field(10, ge=2)
+    """How many bins of equal count the training budgets are cut into; fewer where many of them are equal."""
+    edges: tuple[float, ...] = ()
+    """Greatest budget of each bin but the last, rising; left out, they follow from the training budgets."""
+
+    @model_validator(mode="after")
+    def _edges_rise(self) -> Self:
+        if list(self.edges) != sorted(set(self.edges)):
+            raise ValueError(f"edges must rise, given {list(self.edges)}")
+        return self
+
+    def settled(self, budgets: NDArray[np.integer[Any]]) -> Self:
+        """Cut the training budgets into bins of equal count, unless the recipe has cut them."""
+        if self.edges:
+            return self
+        shares = np.arange(1, self.bins) / self.bins
+        edges = np.unique(np.quantile(budgets, shares, method="inverted_cdf"))
+        return self.model_copy(update={"edges": tuple(edges[edges < budgets.max()].astype(float).tolist())})
+
+    def describe(self) -> str:
+        """Count the bins."""
+        return f"{len(self.edges) + 1} length bins"
+
+
+class ConvolutionalSection(ModelSection):
+    """Shape a convolutional encoder-decoder; the defaults are those of LC (Liu et al. 2018)."""
+
+    architecture: Literal["convolutional"] = "convolutional"
+    control: Literal["none", "lc"] = "none"
+    """How the decoder is told the budget: not, or by its embedded input, which is multiplied by it."""
+    divisor: float = Field(100, gt=0)
+    """What lc divides the budget by."""
+    width: int = Field(512, ge=1)
+    """Features of a token between blocks."""
+    embedding: int = Field(256, ge=1)
+    """Features of a token where it is embedded, attends and is scored."""
+    kernel: int = Field(3, ge=1)
+    """How many tokens a block looks at: around each one in sources, up to each one in targets."""
+    encoder_blocks: int = Field(8, ge=1)
+    """How deep sources are read."""
+    decoder_blocks: int = Field(8, ge=1)
+    """How deep targets are written."""
+    places: int = Field(1024, ge=1)
+    """How many places of a row have a learned position each; what stands beyond them shares the last one."""
+    dropout: float = Field(0.2, ge=0, lt=1)
+    """Chance of a feature to be left out in training."""
+
+    def describe(self) -> str:
+        """Name the way of control."""
+        return f"control {self.control}"
+
+
 class Architecture(NamedTuple):
     """Name the section of an architecture, and where its model is: `module:class`, imported when built."""
 
@@ -70,6 +133,8 @@ class Architecture(NamedTuple):
 
 ARCHITECTURES = {
     "transformer": Architecture(TransformerSection, "copyfit.models.transformer:Transformer"),
+    "length-bins": Architecture(LengthBinsSection, "copyfit.models.bins:LengthBins"),
+    "convolutional": Architecture(ConvolutionalSection, "copyfit.models.conv:Convolutional"),
 }
 """Every architecture by name; the first one is meant where none is named."""
 

@@ -7,17 +7,17 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from copyfit.models.config import TransformerSection
+from copyfit.models.config import TransformerShape
 from copyfit.models.contract import Batch, Cache, Memory, Model
 from copyfit.nn.attention import Packed, Padded, Rows
-from copyfit.nn.blocks import DecoderLayer, EncoderLayer, Past, Shape
+from copyfit.nn.blocks import DecoderLayer, EncoderLayer, Past, Shape, linear_weights, working_dtype
 from copyfit.nn.positions import Place, absolute, encode_place
 
 
 class Transformer(Model):
     """Map sources and a budget to the logits of targets: trained on whole batches, decoded step by step."""
 
-    def __init__(self, section: TransformerSection, *, source_size: int, target_size: int) -> None:
+    def __init__(self, section: TransformerShape, *, source_size: int, target_size: int) -> None:
         super().__init__()
         self.section = section
         width = section.width
@@ -83,8 +83,8 @@ class Transformer(Model):
 
     def useful_flops(self, source_tokens: int, target_tokens: int) -> float:
         """Count the work of training on these real tokens: 6 a weight passed, attention scores left out."""
-        encoder = _weights(self.encoder) + _weights(self.source_keys)
-        decoder = _weights(self.decoder) + self.output.weight.numel()
+        encoder = linear_weights(self.encoder) + linear_weights(self.source_keys)
+        decoder = linear_weights(self.decoder) + self.output.weight.numel()
         return 6.0 * (source_tokens * encoder + target_tokens * decoder)
 
     def _initialise(self) -> None:
@@ -116,19 +116,8 @@ class Transformer(Model):
 
     def _embed(self, table: nn.Module, tokens: Tensor, positions: Tensor) -> Tensor:
         embedded: Tensor = table(tokens) * math.sqrt(self.section.width)
-        return cast(Tensor, self.dropout((embedded + positions).to(_working_dtype(embedded))))
+        return cast(Tensor, self.dropout((embedded + positions).to(working_dtype(embedded))))
 
     def _score(self, tokens: Tensor) -> Tensor:
         logits: Tensor = self.output(self.decoder_norm(tokens))
         return logits
-
-
-def _weights(module: nn.Module) -> int:
-    """Count the weights of a module's matrices, which every token passes."""
-    return sum(part.weight.numel() for part in module.modules() if isinstance(part, nn.Linear))
-
-
-def _working_dtype(tensor: Tensor) -> torch.dtype:
-    """Return the type to carry between layers: autocast's own, which halves the memory traffic."""
-    device = tensor.device.type
-    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else tensor.dtype

@@ -81,7 +81,7 @@ class Packed(Rows):
 
             if kernels.suits(joined):
                 return cast(Tensor, kernels.attend_within(joined, self.offsets, self.longest, causal)[0])
-        return self.unpad(self.padded().attend_within(self.pad(joined), causal=causal))
+        return self.unpad(self._seen().attend_within(self.pad(joined), causal=causal))
 
     def attend_across(
         self,
@@ -96,7 +96,7 @@ class Packed(Rows):
             if kernels.suits(query):
                 offsets = (self.offsets, others.offsets)
                 return cast(Tensor, kernels.attend_across(query, joined, *offsets, self.longest)[0])
-        seen = self.padded().attend_across(self.pad(query), others.pad(joined), others.padded())
+        seen = self._seen().attend_across(self.pad(query), others.pad(joined), others._seen())
         return self.unpad(seen)
 
     def padded(self) -> Padded:
@@ -113,6 +113,10 @@ class Packed(Rows):
         """Lay padded rows end to end again."""
         real = self.padded().mask.flatten().nonzero().squeeze(-1)
         return padded.flatten(0, 1).index_select(0, real)
+
+    def _seen(self) -> Padded:
+        """Let a token be seen in rows without any: attention to nothing is no number on some devices."""
+        return Padded.of(self.offsets.diff().clamp(min=1), self.longest)
 
 
 def _attend(query: Tensor, key: Tensor, value: Tensor, seen: Tensor) -> Tensor:

@@ -163,3 +163,14 @@ class DecoderLayer(nn.Module):
             tokens, lambda inputs: self.source_attention(inputs, rows, memory, memory_rows)
         )
         return cast(Tensor, self.residuals[2](tokens, self.feed_forward))
+
+
+def linear_weights(module: nn.Module) -> int:
+    """Count the weights of a module's linear maps, which every token passes."""
+    return sum(part.weight.numel() for part in module.modules() if isinstance(part, nn.Linear))
+
+
+def working_dtype(tensor: Tensor) -> torch.dtype:
+    """Return the type to carry between layers: autocast's own, which halves the memory traffic."""
+    device = tensor.device.type
+    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else tensor.dtype

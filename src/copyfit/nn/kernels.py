@@ -27,13 +27,15 @@ FORWARD = Tile(128, 64, 4)
 BACKWARD = Tile(32, 64, 4)
 LOG2_E = math.log2(math.e)
 _TYPES = (torch.bfloat16, torch.float16, torch.float32)
-_LEAST_FEATURES = 16
+_LEAST_FEATURES, _MOST_FEATURES = 16, 128
+"""Tiles of fewer are too small for a product, tiles of more too large for what a program may hold."""
 
 
 def suits(tensor: Tensor) -> bool:
     """Tell whether the kernels can take a tensor's type and its number of features a head, a power of two."""
     features = tensor.shape[-1]
-    return tensor.dtype in _TYPES and features >= _LEAST_FEATURES and features & (features - 1) == 0
+    within = _LEAST_FEATURES <= features <= _MOST_FEATURES
+    return tensor.dtype in _TYPES and within and features & (features - 1) == 0
 
 
 @triton.jit
