@@ -430,7 +430,7 @@ def test_cuda_asked_for_and_absent_is_refused() -> None:
 
 
 def test_an_unknown_engine_is_refused(folder: Path) -> None:
-    with pytest.raises(RequestError, match="the engine must be one of torch, given 'steam'"):
+    with pytest.raises(RequestError, match="the engine must be one of torch, onnx, given 'steam'"):
         load_engine([Member(folder, CHECKPOINT)], name="steam")
 
 

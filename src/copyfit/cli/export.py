@@ -22,10 +22,9 @@ def export(
     from copyfit.errors import CheckpointError
 
     with needing_extra("export", "exporting a model", CheckpointError):
-        from copyfit.runtime.exporting import TRIALS
-        from copyfit.runtime.exporting import export as write_export
-    agreement = write_export(directory, output, precision=precision)
+        from copyfit.runtime import exporting
+    agreement = exporting.export(exporting.trace_checkpoint(directory), output, precision=precision)
     talk.note(
-        f"{output} is {directory} in {precision}: of {TRIALS} texts {agreement.exact:.0%} fit exactly and"
-        f" {agreement.same:.0%} are those of PyTorch, with scores within {agreement.score_difference:.2g}"
+        f"{output} is {directory} in {precision}: of {exporting.TRIALS} texts {agreement.exact:.0%} fit"
+        f" exactly, {agreement.same:.0%} are those of PyTorch, with scores within {agreement.score_difference:.2g}"
     )

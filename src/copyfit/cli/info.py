@@ -13,11 +13,11 @@ def info(
     as_json: Annotated[bool, typer.Option("--json", help="Write one JSON object.")] = False,
 ) -> None:
     """Describe a model folder, after checking that it is whole."""
-    from copyfit.checkpoint import load_weights, open_checkpoint, read_config
+    from copyfit.checkpoint import load_graphs, load_weights, open_checkpoint, read_config
 
     config = read_config(directory)
     open_checkpoint(directory)
-    load_weights(directory)
+    (load_graphs if config.is_exported else load_weights)(directory)
     if as_json:
         talk.put_json({"path": str(directory), **config.model_dump(mode="json")})
         return

@@ -90,7 +90,12 @@ def _traced(module: nn.Module, inputs: Any, given: list[str], made: list[str]) -
             verbose=False,
         )
     assert program is not None
-    return program.model_proto
+    graph = program.model_proto
+    for node in graph.graph.node:
+        # Where in this code each came from is of no use later, and more than the rest of a small graph.
+        del node.metadata_props[:]
+        node.doc_string = ""
+    return graph
 
 
 def _free(inputs: Any) -> Any:

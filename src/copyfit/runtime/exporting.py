@@ -16,7 +16,8 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 from copyfit.checkpoint import GRAPHS, Checkpoint, open_checkpoint, read_config, save_exported
 from copyfit.errors import CheckpointError
 from copyfit.generation.jobs import Counting, Engine, Job, SearchOptions
-from copyfit.runtime.export import quiet, trace
+from copyfit.models.contract import Model
+from copyfit.runtime.export import Graphs, quiet, trace
 from copyfit.runtime.onnx_engine import engine_of
 from copyfit.runtime.torch_engine import TorchEngine
 from copyfit.runtime.torch_model import open_model
@@ -24,7 +25,7 @@ from copyfit.text.automaton import FIRST_PIECE
 from copyfit.text.budgets import longest_steps, nearest_budget
 
 Precision = Literal["fp32", "fp16", "int8"]
-TRIALS = 24
+TRIALS = 12
 """How many searches both engines are compared by."""
 SMALL = 1024
 """Arrays of fewer numbers are left as they are."""
@@ -39,25 +40,37 @@ class Agreement(NamedTuple):
     """The greatest difference of two scores of the same text."""
 
 
-def export(directory: Path, output: Path, *, precision: Precision) -> Agreement:
-    """Export a checkpoint's model into a new checkpoint; refuse graphs that are not the model."""
+class Traced(NamedTuple):
+    """Hold a checkpoint's model and its graphs."""
+
+    checkpoint: Checkpoint
+    parameters: int
+    model: Model
+    graphs: Graphs
+
+
+def trace_checkpoint(directory: Path) -> Traced:
+    """Trace a checkpoint's model."""
     checkpoint = open_checkpoint(directory)
     model = open_model(directory, checkpoint)
-    counting, jobs = _counting(checkpoint), _trials(checkpoint)
+    graphs = trace(model, _trials(checkpoint)[:2], _counting(checkpoint))
+    return Traced(checkpoint, read_config(directory).parameters, model, graphs)
+
+
+def export(traced: Traced, output: Path, *, precision: Precision) -> Agreement:
+    """Write a traced model as a checkpoint of its own; refuse graphs that are not the model."""
+    checkpoint = traced.checkpoint
     store = _STORES[precision]
-    contents = {
-        name: store(graph) for name, graph in zip(GRAPHS, trace(model, jobs[:2], counting), strict=True)
-    }
-    agreement = _compare(
-        TorchEngine(model, torch.device("cpu")), engine_of(contents, where=output), jobs, counting
-    )
+    contents = {name: store(graph) for name, graph in zip(GRAPHS, traced.graphs, strict=True)}
+    engines = TorchEngine(traced.model, torch.device("cpu")), engine_of(contents, where=output)
+    agreement = _compare(engines, _trials(checkpoint), _counting(checkpoint))
     if agreement.exact < 1 or (precision == "fp32" and agreement.same < 1):
         raise CheckpointError(
             f"the graphs must write what the model writes, {agreement.same:.0%} of {TRIALS} texts are the"
             f" same and {agreement.exact:.0%} exact; please report this"
         )
     described = replace(checkpoint, facts={**checkpoint.facts, "Exported in": precision})
-    save_exported(output, described, contents, parameters=read_config(directory).parameters)
+    save_exported(output, described, contents, parameters=traced.parameters)
     return agreement
 
 
@@ -82,14 +95,9 @@ def _trials(checkpoint: Checkpoint) -> list[Job]:
     return jobs
 
 
-def _compare(reference: Engine, graphs: Engine, jobs: Sequence[Job], counting: Counting) -> Agreement:
-    options = SearchOptions()
-    pairs = [
-        (expected[0], found[0])
-        for expected, found in zip(
-            reference.search(jobs, counting, options), graphs.search(jobs, counting, options), strict=True
-        )
-    ]
+def _compare(engines: tuple[Engine, Engine], jobs: Sequence[Job], counting: Counting) -> Agreement:
+    reference, graphs = (engine.search(jobs, counting, SearchOptions()) for engine in engines)
+    pairs = [(expected[0], found[0]) for expected, found in zip(reference, graphs, strict=True)]
     same = [(expected, found) for expected, found in pairs if expected.tokens == found.tokens]
     return Agreement(
         same=len(same) / len(jobs),
