@@ -26,5 +26,6 @@ def export(
     agreement = exporting.export(exporting.trace_checkpoint(directory), output, precision=precision)
     talk.note(
         f"{output} is {directory} in {precision}: of {exporting.TRIALS} texts {agreement.exact:.0%} fit"
-        f" exactly, {agreement.same:.0%} are those of PyTorch, with scores within {agreement.score_difference:.2g}"
+        f" exactly, {agreement.same:.0%} are those of PyTorch,"
+        f" whose scores are within {agreement.score_difference:.2g}"
     )

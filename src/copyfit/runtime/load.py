@@ -19,7 +19,7 @@ def load_engine(members: Sequence[Member], *, device: str | None = None, name: s
         raise RequestError(f"the engine must be one of {', '.join(ENGINES)}, given {name!r}")
     if name == ONNX:
         return _load_onnx(members, device)
-    with needing_extra("train", "running a model from its weights", CheckpointError):
+    with needing_extra("train", "running a model", CheckpointError):
         from copyfit.runtime.torch_model import open_torch_engine
     return open_torch_engine(members, device=device)
 
