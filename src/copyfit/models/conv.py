@@ -70,8 +70,8 @@ class Convolutional(Model):
         mask = Padded.of(source_lengths, source.shape[1]).mask
         places = torch.arange(source.shape[1], device=source.device).expand_as(source)
         joined = self._encode(source, places, places.masked_fill(~mask, -1))
-        before = joined.new_zeros(len(source), 1, (self.section.kernel - 1) * self.section.width)
-        place = torch.zeros(len(source), 1, dtype=torch.long, device=source.device)
+        before = joined.new_zeros(source.shape[0], 1, (self.section.kernel - 1) * self.section.width)
+        place = torch.zeros(source.shape[0], 1, dtype=torch.long, device=source.device)
         return (mask, budget, joined), (place, *(before for _ in self.decoder))
 
     def step(
