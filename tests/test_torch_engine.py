@@ -74,6 +74,16 @@ def test_threads_share_an_engine() -> None:
         assert list(found) == expected * 3
 
 
+class Stepped(RandomModel):
+    """Count the steps."""
+
+    steps = 0
+
+    def step(self, tokens: Tensor, consumed: Tensor, cache: Cache, memory: Memory) -> tuple[Tensor, Cache]:
+        self.steps += 1
+        return super().step(tokens, consumed, cache, memory)
+
+
 class Coarse(RandomModel):
     """Answer in bfloat16, as a model does on a GPU."""
 
@@ -109,3 +119,19 @@ def test_the_answers_of_a_coarse_model_are_summed_finely() -> None:
 def test_a_search_that_cannot_be_is_refused(make: Callable[[], SearchOptions], message: str) -> None:
     with pytest.raises(RequestError, match=message):
         make()
+
+
+def test_a_job_that_is_no_longer_wanted_ends_without_results_and_disturbs_no_other() -> None:
+    model = WORLD.model(1)
+    expected = WORLD.search(model, JOBS)
+    given_up = [replace(job, wanted=lambda: False) if number % 2 else job for number, job in enumerate(JOBS)]
+    assert WORLD.search(model, given_up) == [
+        [] if number % 2 else found for number, found in enumerate(expected)
+    ]
+
+
+def test_a_search_ends_within_a_step_when_nobody_wants_it_any_more() -> None:
+    model = Stepped(WORLD.size, 1)
+    job = replace(make_job(60, 60), wanted=lambda: model.steps < 3)
+    assert WORLD.search(model, [job]) == [[]]
+    assert model.steps == 3

@@ -71,6 +71,16 @@ def test_many_texts_give_what_each_gives_alone_in_their_order(writer: Writer) ->
     assert len(set(alone)) > 1
 
 
+def test_an_order_that_is_withdrawn_fails_alone(writer: Writer) -> None:
+    effort = Effort(num_beams=2)
+    kept, withdrawn = Order(TEXTS[0], Wish(12)), Order(TEXTS[1], Wish(12), wanted=lambda: False)
+    first, second, third = writer.fulfil([kept, withdrawn, kept], effort)
+    assert second.error == "the order was withdrawn before it was served"
+    assert second.headlines == ()
+    (alone,) = writer.fulfil([kept], effort)
+    assert without_scores(first) == without_scores(third) == without_scores(alone)
+
+
 def test_orders_of_all_units_and_modes_are_served_as_if_alone(writer: Writer) -> None:
     wishes = [
         Wish(12),

@@ -1,7 +1,7 @@
 """What a writer asks of an engine and what it gets back. Plain values, no tensors."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -9,6 +9,11 @@ from numpy.typing import NDArray
 
 from copyfit.errors import RequestError
 from copyfit.text.automaton import CostAutomaton
+
+
+def always() -> bool:
+    """Say that something is wanted to its end."""
+    return True
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,8 @@ class Job:
     """The tokens that the text must begin with."""
     required: tuple[str, ...] = ()
     """Words or phrases, normalised, that must stand in the text as whole words, in any segmentation."""
+    wanted: Callable[[], bool] = field(default=always, compare=False, repr=False)
+    """Asked between two steps, perhaps by another thread; once it is false, the job ends without results."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +123,7 @@ class Engine(Protocol):
         """Return the hypotheses of each job, in the order of the jobs, best first.
 
         Every hypothesis keeps its job's bounds, prefix and required words. A job that no text can keep has
-        no hypotheses (`generation.constraints.feasible` tells beforehand); any other has at least one.
+        no hypotheses (`generation.constraints.feasible` tells beforehand), nor has one that is no longer
+        wanted; any other has at least one.
         """
         ...

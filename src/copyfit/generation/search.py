@@ -1,10 +1,13 @@
 """Beam search that cannot miss its budget: one pure function of tensors advances all beams by one token."""
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from copyfit.generation.beams import NONE, Beams, Choice, Finished, begin
+from copyfit.generation.jobs import always
 from copyfit.generation.layout import NOWHERE
 from copyfit.generation.masks import favour
 from copyfit.generation.rules import Rules
@@ -20,14 +23,15 @@ def search(
     source: Int[Tensor, "rows time"],
     source_lengths: Int[Tensor, " rows"],
     budget: Float[Tensor, " rows"],
+    wanted: Callable[[], bool] = always,
 ) -> Finished:
-    """Search all rows of a batch to their ends."""
+    """Search all rows of a batch to their ends, or until they are no longer wanted."""
     memory, cache = model.start(source, source_lengths, budget)
     beams, finished = begin(rules, cache)
     # One step more than a text has pieces, for its END.
     for _ in range(beams.tokens.shape[2] + 1):
         beams, finished = advance(model, rules, beams, finished, memory=memory)
-        if bool(finished.done.all()):
+        if bool(finished.done.all()) or not wanted():
             break
     return finished
 

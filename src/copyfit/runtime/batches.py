@@ -23,8 +23,10 @@ def search_in_batches(
     possible = [number for number, job in enumerate(jobs) if feasible(job, counting)]
     possible.sort(key=lambda number: (jobs[number].max_steps, len(jobs[number].source)))
     for batch in _batches(possible, jobs, options, work):
-        for number, hypotheses in zip(batch, search([jobs[number] for number in batch]), strict=True):
-            results[number] = hypotheses
+        wanted = [number for number in batch if jobs[number].wanted()]
+        if wanted:
+            for number, hypotheses in zip(wanted, search([jobs[number] for number in wanted]), strict=True):
+                results[number] = hypotheses if jobs[number].wanted() else []
     return results
 
 

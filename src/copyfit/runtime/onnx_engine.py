@@ -76,7 +76,7 @@ class OnnxEngine:
         # One step more than a text has pieces, for its END.
         for _ in range(len(layout.tokens) + 1):
             state = self._advance(kept | state)
-            if state[graphs.DONE].all():
+            if state[graphs.DONE].all() or not any(job.wanted() for job in jobs):
                 break
         return hypotheses_of(*(state[name] for name in graphs.FOUND))
 

@@ -41,6 +41,7 @@ class TorchEngine:
             source=torch.from_numpy(pad([job.source for job in jobs])).to(self._device),
             source_lengths=torch.tensor([len(job.source) for job in jobs], device=self._device),
             budget=torch.tensor([job.aim for job in jobs], dtype=torch.float32, device=self._device),
+            wanted=lambda: any(job.wanted() for job in jobs),
         )
         fields = (finished.tokens, finished.score, finished.spent, finished.rank)
         return hypotheses_of(*(field.cpu().numpy() for field in fields))

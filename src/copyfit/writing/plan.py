@@ -1,13 +1,13 @@
 """From a text and a request to the jobs of a search."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
 from copyfit.checkpoint import Checkpoint
 from copyfit.errors import DataError, RequestError
 from copyfit.generation.constraints import feasible
-from copyfit.generation.jobs import Job
+from copyfit.generation.jobs import Job, always
 from copyfit.text.automata import needs_ucs2
 from copyfit.text.normal import normalise
 from copyfit.text.units import count
@@ -30,11 +30,16 @@ class Plan:
     """The budgets told, in the unit of the request; none where no length at all can be written."""
     jobs: tuple[Job, ...] = ()
     """One for each aim."""
+    wanted: Callable[[], bool] = always
 
     def told(self, alphabet: Alphabet, job: Job, aims: tuple[int, ...]) -> "Plan":
         """Return the plan with one job for each budget to tell."""
         jobs = tuple(replace(job, aim=aim * job.scale) for aim in aims)
         return replace(self, alphabet=alphabet, aims=aims, jobs=jobs)
+
+    def while_wanted(self, wanted: Callable[[], bool]) -> "Plan":
+        """Return the plan with jobs that end once they are no longer wanted."""
+        return replace(self, wanted=wanted, jobs=tuple(replace(job, wanted=wanted) for job in self.jobs))
 
 
 class Planner:

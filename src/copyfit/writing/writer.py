@@ -1,6 +1,6 @@
 """Text in, headlines that fit out."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count as count_from
 from itertools import islice
@@ -9,7 +9,7 @@ from typing import NamedTuple, Self, TypedDict, Unpack, overload
 
 from copyfit.combining import combine, open_members
 from copyfit.errors import RequestError
-from copyfit.generation.jobs import Engine, SearchOptions
+from copyfit.generation.jobs import Engine, SearchOptions, always
 from copyfit.runtime.load import load_engine
 from copyfit.text.normal import normalise
 from copyfit.text.units import count as count_units
@@ -26,6 +26,7 @@ from copyfit.writing.searches import Found, Searcher
 BATCH_SIZE = 32
 """How many searches run together when nothing else is said."""
 MOST_BEAMS = 100
+WITHDRAWN = "the order was withdrawn before it was served"
 POOL = 4
 """How many finished texts are kept for each one that is asked for, so that there is a choice."""
 
@@ -51,6 +52,8 @@ class Order(NamedTuple):
 
     text: str
     wish: Wish
+    wanted: Callable[[], bool] = always
+    """Asked now and then while it is served, by any thread; once it is false, it fails at once."""
 
 
 @dataclass(frozen=True)
@@ -195,11 +198,13 @@ class Writer:
             request = order.wish.resolve(self.natural)
             if not isinstance(order.text, str):
                 raise RequestError(f"a text must be a string, given {type(order.text).__name__}")
-            return self._planner.plan(order.text, request)
+            return self._planner.plan(order.text, request).while_wanted(order.wanted)
         except RequestError as problem:
             return Result(request, error=str(problem))
 
     def _result(self, plan: Plan, found: Sequence[Found], effort: Effort) -> Result:
+        if not plan.wanted():
+            return Result(plan.request, error=WITHDRAWN)
         chosen = _chosen(plan, [self._candidate(plan, each) for each in found], effort)
         headlines = tuple(_headline(plan, candidate) for candidate in chosen)
         return Result(plan.request, headlines, plan.truncated)
