@@ -11,6 +11,7 @@ from copyfit.config import check
 from copyfit.models.build import build_model
 from copyfit.models.config import ARCHITECTURES
 from copyfit.models.contract import Batch, Model, Seq2Seq
+from support_steps import Walk
 
 SOURCE_SIZE, TARGET_SIZE = 23, 17
 START, END = 1, 2
@@ -83,11 +84,7 @@ def pack(pairs: Sequence[Pair], *, tail: int = 0) -> Batch:
 def stepped(model: Seq2Seq, pair: Pair) -> Tensor:
     """Return the logits of a target fed token by token."""
     source, target = pair
-    lengths = torch.tensor([len(source)])
-    memory, cache = model.start(torch.tensor([source]), lengths, torch.tensor([float(len(target))]).double())
-    rows = []
-    for consumed, token in enumerate([START, *target]):
-        told = torch.tensor([[float(consumed)]]).double()
-        logits, cache = model.step(torch.tensor([[token]]), told, cache, memory)
-        rows.append(logits[0, 0])
-    return torch.stack(rows)
+    walk = Walk(model, [source], [len(target)])
+    return torch.stack(
+        [walk.step([[token]], consumed)[0, 0] for consumed, token in enumerate([START, *target])]
+    )

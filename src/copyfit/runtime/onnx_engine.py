@@ -12,11 +12,11 @@ from copyfit.checkpoint import GRAPHS, load_graphs
 from copyfit.environment import cores
 from copyfit.errors import CheckpointError, RequestError
 from copyfit.generation.jobs import Counting, Hypothesis, Job, SearchOptions
-from copyfit.generation.layout import lay_out, pad
+from copyfit.generation.layout import lay_out, lay_out_sources, room
 from copyfit.runtime import graphs
 from copyfit.runtime.batches import WORK, hypotheses_of, search_in_batches
 
-Arrays = Mapping[str, NDArray[Any]]
+Arrays = dict[str, NDArray[Any]]
 
 
 class Graph:
@@ -34,11 +34,10 @@ class Graph:
         self._inputs = [given.name for given in self._session.get_inputs()]
         self._outputs = [made.name for made in self._session.get_outputs()]
 
-    def __call__(self, arrays: Arrays) -> dict[str, NDArray[Any]]:
+    def __call__(self, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
         """Return the outputs by name."""
         made = self._session.run(self._outputs, {name: arrays[name] for name in self._inputs})
-        names = (name.removeprefix(graphs.NEXT) for name in self._outputs)
-        return dict(zip(names, made, strict=True))
+        return dict(zip(self._outputs, made, strict=True))
 
 
 class OnnxEngine:
@@ -65,19 +64,21 @@ class OnnxEngine:
         self, jobs: Sequence[Job], counting: Counting, options: SearchOptions
     ) -> list[list[Hypothesis]]:
         layout = lay_out(jobs, counting, options)
-        rules: dict[str, NDArray[Any]] = dict(zip(graphs.RULES, layout, strict=True))
-        sources = {
-            graphs.SOURCE: pad([job.source for job in jobs]),
-            graphs.SOURCE_LENGTHS: np.array([len(job.source) for job in jobs]),
-            graphs.BUDGET: np.array([job.aim for job in jobs], dtype=np.float32),
-        }
-        state = self._start({**rules, **sources})
-        kept = rules | {name: array for name, array in state.items() if name.startswith(graphs.MEMORY)}
+        fixed: Arrays = dict(zip(graphs.RULES, layout, strict=True))
+        state = self._start(fixed | dict(zip(graphs.SOURCES, lay_out_sources(jobs), strict=True)))
+        fixed |= _taken(state, graphs.MEMORY)
+        history: Arrays = {}
+        blank, steps = _taken(state, graphs.ENTRY), len(layout.tokens)
         # One step more than a text has pieces, for its END.
-        for _ in range(len(layout.tokens) + 1):
-            state = self._advance(kept | state)
+        for step in range(steps + 1):
+            _widen(history, blank, room(step, steps))
+            made = self._advance(fixed | state | history)
+            entry = _taken(made, graphs.ENTRY)
+            state = _taken(made, graphs.NEXT)
             if state[graphs.DONE].all() or not any(job.wanted() for job in jobs):
                 break
+            for name, whole in history.items():
+                whole[:, :, step] = entry[name]
         return hypotheses_of(*(state[name] for name in graphs.FOUND))
 
 
@@ -90,6 +91,23 @@ def engine_of(contents: Mapping[str, bytes], *, where: Path) -> OnnxEngine:
     """Open graphs by their names; `where` is told when one cannot be used."""
     start, advance = (Graph(contents[name], threads=cores(), name=str(where / name)) for name in GRAPHS)
     return OnnxEngine(start, advance)
+
+
+def _taken(arrays: Arrays, prefix: str) -> Arrays:
+    """Return what a name begins with a prefix, without it; memory keeps its own."""
+    cut = "" if prefix == graphs.MEMORY else prefix
+    return {name.removeprefix(cut): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def _widen(history: Arrays, blank: Arrays, steps: int) -> None:
+    """Give a history room for so many steps; what is written stays."""
+    for name, entry in blank.items():
+        old = history.get(name)
+        if old is None or old.shape[2] < steps:
+            rows, heads, beams, features = entry.shape
+            history[name] = np.zeros((rows, heads, steps, beams, features), dtype=entry.dtype)
+            if old is not None:
+                history[name][:, :, : old.shape[2]] = old
 
 
 def _first_line(problem: Exception) -> str:
