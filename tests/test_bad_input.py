@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from copyfit.cli.app import run
+from support_cli import Output, complaint
 from support_writing import save_tiny
 
-Output = pytest.CaptureFixture[str]
 PAIRS = {
     "missing.tsv": (None, "missing.tsv must be a readable file"),
     "empty.tsv": (b"", "empty.tsv must hold at least one pair, it is empty"),
@@ -31,13 +31,9 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_tiny(tmp_path_factory.mktemp("models") / "tiny")
 
 
-def complaint(capsys: Output, *arguments: object) -> str:
+def refusal(capsys: Output, *arguments: object) -> str:
     assert run(list(map(str, arguments))) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith("copyfit: error: ")
-    assert captured.err.count("\n") == 1
-    return captured.err
+    return complaint(capsys)
 
 
 def made(path: Path, content: bytes | None) -> Path:
@@ -52,7 +48,7 @@ def test_pairs_that_cannot_be_learned_from(tmp_path: Path, capsys: Output, comma
     content, message = PAIRS[name]
     recipe = tmp_path / "recipe.toml"
     recipe.write_text(RECIPE.format(pairs=made(tmp_path / name, content)), encoding="utf-8")
-    assert message in complaint(capsys, command, recipe, "--output", tmp_path / "output")
+    assert message in refusal(capsys, command, recipe, "--output", tmp_path / "output")
     assert not (tmp_path / "output" / "data").exists()
 
 
@@ -60,14 +56,14 @@ def test_pairs_that_cannot_be_learned_from(tmp_path: Path, capsys: Output, comma
 def test_pairs_that_cannot_be_evaluated_on(tmp_path: Path, capsys: Output, model: Path, name: str) -> None:
     content, message = PAIRS[name]
     data = made(tmp_path / name, content)
-    assert message in complaint(capsys, "evaluate", "--model", model, "--data", data)
+    assert message in refusal(capsys, "evaluate", "--model", model, "--data", data)
 
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_texts_that_cannot_be_scored(tmp_path: Path, capsys: Output, name: str) -> None:
     content, message = TEXTS[name]
     texts = made(tmp_path / name, content)
-    assert message in complaint(capsys, "rouge", "--hypotheses", texts, "--references", texts)
+    assert message in refusal(capsys, "rouge", "--hypotheses", texts, "--references", texts)
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -77,7 +73,7 @@ def test_texts_that_no_headline_can_be_written_for(
     content, message = TEXTS[name]
     texts = made(tmp_path / name, content)
     asked = ("--lines", "--file", texts, "--length", "9")
-    assert message in complaint(capsys, "write", "--model", model, *asked)
+    assert message in refusal(capsys, "write", "--model", model, *asked)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +90,7 @@ def test_texts_that_no_headline_can_be_written_for(
 def test_an_evaluation_that_cannot_be_made_is_refused_before_anything_is_opened(
     capsys: Output, flags: list[str], message: str
 ) -> None:
-    assert message in complaint(capsys, "evaluate", "--model", "none", "--data", "none.tsv", *flags)
+    assert message in refusal(capsys, "evaluate", "--model", "none", "--data", "none.tsv", *flags)
 
 
 def truncated(folder: Path) -> str:
@@ -132,8 +128,8 @@ def of_another_format(folder: Path) -> str:
 )
 def test_a_model_that_cannot_be_trusted(tmp_path: Path, capsys: Output, harm: Callable[[Path], str]) -> None:
     message = harm(save_tiny(tmp_path / "model"))
-    assert message in complaint(capsys, "write", "x", "--length", "9", "--model", tmp_path / "model")
-    assert message in complaint(capsys, "info", tmp_path / "model")
+    assert message in refusal(capsys, "write", "x", "--length", "9", "--model", tmp_path / "model")
+    assert message in refusal(capsys, "info", tmp_path / "model")
 
 
 def test_an_output_that_cannot_be_written(tmp_path: Path, capsys: Output, model: Path) -> None:
@@ -151,7 +147,7 @@ def test_an_output_that_cannot_be_written(tmp_path: Path, capsys: Output, model:
         ("average", model, model, "--output", nowhere),
         ("examples", nowhere),
     ):
-        assert "output.jsonl" in complaint(capsys, *arguments)
+        assert "output.jsonl" in refusal(capsys, *arguments)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
@@ -164,4 +160,4 @@ def test_cuda_where_there_is_none(tmp_path: Path, capsys: Output, model: Path) -
         ("evaluate", "--model", model, "--data", pairs),
         ("write", "x", "--length", "9", "--model", model),
     ):
-        assert "cuda" in complaint(capsys, *arguments, "--device", "cuda")
+        assert "cuda" in refusal(capsys, *arguments, "--device", "cuda")
