@@ -32,6 +32,7 @@ from support_architectures import (
     pack,
     tiny,
 )
+from support_steps import Walk
 from support_writing import ARTICLE, TEXTS, random_weights, tiny_checkpoint
 
 EACH_CONTROL = pytest.mark.parametrize("control", CONTROLS)
@@ -135,9 +136,8 @@ def test_logits_follow_the_equations(control: str, layers: int) -> None:
 @torch.inference_mode()
 def test_leninit_begins_with_cells_in_proportion_to_the_length() -> None:
     model = recurrent(control="leninit")
-    source, lengths = torch.tensor([[5, 6], [7, 0], [5, 6]]), torch.tensor([2, 1, 2])
-    _, cache = model.start(source, lengths, torch.tensor([3.0, 6.0, 7.5]).double())
-    for cell in States._make(cache).cells:
+    walk = Walk(model, [[5, 6], [7], [5, 6]], [3, 6, 7.5])
+    for cell in States._make(walk.state).cells:
         torch.testing.assert_close(cell[1], 2 * cell[0])
         torch.testing.assert_close(cell[2], 2.5 * cell[0])
 
@@ -165,10 +165,7 @@ def test_lenemb_is_told_what_remains_and_nothing_else() -> None:
     model = recurrent(control="lenemb", longest=9)
 
     def told(budget: float, consumed: float) -> Tensor:
-        given = torch.tensor([budget]).double()
-        memory, cache = model.start(torch.tensor([[5, 6]]), torch.tensor([2]), given)
-        spent = torch.tensor([[consumed]]).double()
-        return model.step(torch.tensor([[START]]), spent, cache, memory)[0]
+        return Walk(model, [[5, 6]], [budget]).step([[START]], consumed)
 
     torch.testing.assert_close(told(6, 1), told(9, 4))
     assert not torch.allclose(told(6, 1), told(6, 4))
@@ -183,10 +180,9 @@ def test_lenemb_is_told_what_remains_and_nothing_else() -> None:
 @torch.inference_mode()
 def test_budgets_far_outside_of_training_are_taken(control: str, budget: float) -> None:
     model = recurrent(control=control).float()
-    memory, cache = model.start(torch.tensor([[5, 6]]), torch.tensor([2]), torch.tensor([budget]))
+    walk = Walk(model, [[5, 6]], [budget], dtype=torch.float32)
     for written in range(20):
-        logits, cache = model.step(torch.tensor([[START]]), torch.tensor([[float(written)]]), cache, memory)
-        assert logits.isfinite().all()
+        assert walk.step([[START]], written).isfinite().all()
 
 
 def test_lenemb_embeds_what_the_training_budgets_reach_unless_the_recipe_says_how_far() -> None:
@@ -220,10 +216,7 @@ def test_rows_without_tokens_are_taken_and_learned_from_by_none(control: str) ->
 @torch.inference_mode()
 def test_an_empty_source_is_read_as_some_token() -> None:
     model = recurrent()
-    memory, cache = model.start(torch.tensor([[5, 6], [0, 0]]), torch.tensor([2, 0]), torch.ones(2).double())
-    assert (
-        model.step(torch.full((2, 1), START), torch.zeros(2, 1).double(), cache, memory)[0].isfinite().all()
-    )
+    assert Walk(model, [[5, 6], []], [1, 1]).step([[START]] * 2, 0).isfinite().all()
 
 
 @EACH_CONTROL
@@ -247,10 +240,9 @@ def in_single_precision(batch: Batch) -> Batch:
 def test_cells_keep_count_in_half_precision() -> None:
     model = recurrent(control="leninit").float()
     with torch.autocast("cpu", torch.bfloat16):
-        source, lengths = torch.tensor([[5, 6], [5, 6]]), torch.tensor([2, 2])
-        memory, cache = model.start(source, lengths, torch.tensor([1000.0, 1001.0]))
-        _, cache = model.step(torch.full((2, 1), START), torch.zeros(2, 1), cache, memory)
-    assert all(cell.dtype == torch.float32 for cell in States._make(cache).cells)
+        walk = Walk(model, [[5, 6], [5, 6]], [1000, 1001], dtype=torch.float32)
+        walk.step([[START]] * 2, 0)
+    assert all(cell.dtype == torch.float32 for cell in States._make(walk.state).cells)
 
 
 @pytest.mark.parametrize("layers", [1, 2])

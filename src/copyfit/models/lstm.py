@@ -7,10 +7,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from copyfit.models.config import RecurrentSection
-from copyfit.models.contract import Batch, Cache, Memory, Model, map_tree
+from copyfit.models.contract import Batch, Cache, Growth, Memory, Model, Started, map_tree
 from copyfit.nn.attention import Packed, Padded
 from copyfit.nn.blocks import linear_weights
-from copyfit.nn.recurrent import Decoder, Encoder, RemainingBudget, Source, States, Turns
+from copyfit.nn.recurrent import Decoder, Encoder, Last, RemainingBudget, Source, States, Turns
 
 
 class Recurrent(Model):
@@ -36,21 +36,24 @@ class Recurrent(Model):
         """Return the logits of every target token's successor."""
         turns = Turns.of(batch.target_offsets)
         tokens = Packed(batch.source_offsets, batch.longest_source).pad(batch.source)
-        read = self._read(tokens, batch.source_offsets.diff(), batch.budget)
-        source, states = (map_tree(lambda part: part[turns.rows], tree) for tree in read)
+        read = self._read(tokens, batch.source_offsets.diff())
+        source, last = (map_tree(lambda part: part[turns.rows], tree) for tree in read)
+        states = self._states(Last._make(last), batch.budget[turns.rows])
         shares = self._shares(batch.target, batch.budget[batch.target_row] - batch.consumed)
-        seen = self.decoder(shares[turns.tokens], turns, States._make(states), Source._make(source))
+        seen = self.decoder(shares[turns.tokens], turns, states, Source._make(source))
         return self._score(seen[turns.back])
 
     def start(
         self,
-        source: Int[Tensor, "rows time"],
-        source_lengths: Int[Tensor, " rows"],
+        source: Int[Tensor, "sources time"],
+        source_lengths: Int[Tensor, " sources"],
+        reads: Int[Tensor, " rows"],
         budget: Float[Tensor, " rows"],
-    ) -> tuple[Memory, Cache]:
+    ) -> Started:
         """Read the sources; return what the decoder attends to, and its states before the first token."""
-        read, states = self._read(source, source_lengths, budget)
-        return (budget, read), states
+        read = self._read(source, source_lengths)
+        own, last = (map_tree(lambda part: part.index_select(0, reads), tree) for tree in read)
+        return Started((budget, own), self._states(Last._make(last), budget), ())
 
     def step(
         self,
@@ -58,12 +61,12 @@ class Recurrent(Model):
         consumed: Float[Tensor, "rows beams"],
         cache: Cache,
         memory: Memory,
-    ) -> tuple[Float[Tensor, "rows beams vocabulary"], Cache]:
+    ) -> tuple[Float[Tensor, "rows beams vocabulary"], Growth]:
         """Feed each hypothesis its last token; return the logits of the next one and the next states."""
         budget, source = cast(tuple[Tensor, Source], memory)
         share = self._shares(tokens, budget[:, None] - consumed)
-        states = self.decoder.step(share, States._make(cache), Source._make(source))
-        return self._score(states.seen), states
+        states = self.decoder.step(share, States._make(cache.state), Source._make(source))
+        return self._score(states.seen), Growth(states, ())
 
     def useful_flops(self, source_tokens: int, target_tokens: int) -> float:
         """Count the work of training on these real tokens: 6 a weight passed, attention scores left out."""
@@ -72,17 +75,21 @@ class Recurrent(Model):
         decoder = linear_weights(self.decoder) - sources + linear_weights(self.output)
         return 6.0 * (source_tokens * (encoder + sources) + target_tokens * decoder)
 
-    def _read(self, tokens: Tensor, lengths: Tensor, budget: Tensor) -> tuple[Source, States]:
+    def _read(self, tokens: Tensor, lengths: Tensor) -> tuple[Source, Last]:
         # Rows without a token are read as if they had one: no state and no attention is left undefined.
         lengths = lengths.clamp(min=1)
-        encoded, hidden, cells = self.encoder(self.dropout(self.source_table(tokens)), lengths)
-        source = self.decoder.source(encoded, Padded.of(lengths, encoded.shape[1]).mask)
+        encoded, last = self.encoder(self.dropout(self.source_table(tokens)), lengths)
+        return self.decoder.source(encoded, Padded.of(lengths, encoded.shape[1]).mask), last
+
+    def _states(self, last: Last, budget: Tensor) -> States:
+        """Return what the decoder remembers before its first token, of one hypothesis a row."""
+        cells = last.cells
         if self.first_cells is not None:
-            cells = self.first_cells[:, None] * budget[:, None]
-        cells = cells.to(torch.promote_types(cells.dtype, torch.float32))
-        return source, States(
-            torch.zeros_like(hidden[0])[:, None],
-            *(tuple(layer[:, None] for layer in layers) for layers in (hidden, cells)),
+            cells = tuple(layer * budget[:, None] for layer in self.first_cells)
+        return States(
+            torch.zeros_like(last.hidden[0])[:, None],
+            tuple(layer[:, None] for layer in last.hidden),
+            tuple(layer[:, None].to(torch.promote_types(layer.dtype, torch.float32)) for layer in cells),
         )
 
     def _shares(self, tokens: Tensor, remaining: Tensor) -> Tensor:

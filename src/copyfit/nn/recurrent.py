@@ -30,6 +30,13 @@ class States(NamedTuple):
         return States(self.seen[:rows], hidden, cells)
 
 
+class Last(NamedTuple):
+    """Hold what an encoder remembers behind the last token of each row, [rows, width] a layer."""
+
+    hidden: tuple[Tensor, ...]
+    cells: tuple[Tensor, ...]
+
+
 class Source(NamedTuple):
     """Hold what a decoder attends to."""
 
@@ -98,19 +105,16 @@ class Encoder(nn.Module):
 
     def forward(
         self, tokens: Float[Tensor, "rows time features"], lengths: Int[Tensor, " rows"]
-    ) -> tuple[Float[Tensor, "rows others width"], Tensor, Tensor]:
-        """Return the encoded tokens, then the last hidden states and cells, [layers, rows, width].
-
-        Every row must have a token.
-        """
+    ) -> tuple[Float[Tensor, "rows others width"], Last]:
+        """Return the encoded tokens, and what is remembered of each row, which must have a token."""
         if torch.onnx.is_in_onnx_export():
             return self._traced(tokens, lengths)
         packed = pack_padded_sequence(tokens, lengths.cpu(), batch_first=True, enforce_sorted=False)
         encoded, last = self.lstm(packed)
-        hidden, cells = (_join(*states.unflatten(0, (-1, 2)).unbind(1)) for states in last)
-        return pad_packed_sequence(encoded, batch_first=True)[0], hidden, cells
+        hidden, cells = (_join(*states.unflatten(0, (-1, 2)).unbind(1)).unbind(0) for states in last)
+        return pad_packed_sequence(encoded, batch_first=True)[0], Last(hidden, cells)
 
-    def _traced(self, tokens: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _traced(self, tokens: Tensor, lengths: Tensor) -> tuple[Tensor, Last]:
         """Read by ONNX's own LSTM, since PyTorch's takes the number of tokens in a trace for a fixed one."""
         rows, time, _ = tokens.shape
         half = self.lstm.hidden_size
@@ -126,8 +130,7 @@ class Encoder(nn.Module):
             )
             tokens = _join(*encoded.unbind(1))
             last.append([_join(*state.unbind(0)) for state in states])
-        hidden, cells = (torch.stack(states) for states in zip(*last, strict=True))
-        return tokens.transpose(0, 1), hidden, cells
+        return tokens.transpose(0, 1), Last(*zip(*last, strict=True))
 
     def _weights_for_onnx(self, layer: int) -> list[Tensor]:
         """Return weights of inputs and states and both biases, [directions, ...], gates in ONNX's order."""
