@@ -61,6 +61,10 @@ class Layout(NamedTuple):
     tokens: NDArray[np.int64]
 
 
+OF_ROWS = ("classes", "start", "floor", "limit", "max_steps", "scale", "prefix")
+"""The fields of a layout that have rows first."""
+
+
 class Reading(NamedTuple):
     """What a model reads for the rows of a batch: every distinct source once."""
 

@@ -3,9 +3,11 @@
 One graph reads sources and begins a search; the other writes one token more of every hypothesis.
 """
 
-from copyfit.generation.layout import Layout, Reading
+from copyfit.generation.layout import OF_ROWS, Layout, Reading
 
 RULES = tuple(f"rules.{name}" for name in Layout._fields)
+SHARED = frozenset({*RULES, "beams.step"} - {f"rules.{name}" for name in OF_ROWS})
+"""What all rows of a batch have in common; everything else has rows first."""
 SOURCES = tuple(f"source.{name}" for name in Reading._fields)
 BEAMS, FINISHED = "beams.", "finished."
 MEMORY, STATE, HISTORY = "memory.", "beams.state.", "history."

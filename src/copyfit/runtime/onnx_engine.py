@@ -17,6 +17,8 @@ from copyfit.runtime import graphs
 from copyfit.runtime.batches import WORK, hypotheses_of, search_in_batches
 
 Arrays = dict[str, NDArray[Any]]
+WORTH_LEAVING = 0.25
+"""What share of the rows of a batch must be over for the others to go on without them."""
 
 
 class Graph:
@@ -67,19 +69,49 @@ class OnnxEngine:
         fixed: Arrays = dict(zip(graphs.RULES, layout, strict=True))
         state = self._start(fixed | dict(zip(graphs.SOURCES, lay_out_sources(jobs), strict=True)))
         fixed |= _taken(state, graphs.MEMORY)
-        history: Arrays = {}
-        blank, steps = _taken(state, graphs.ENTRY), len(layout.tokens)
+        history = _History(_taken(state, graphs.ENTRY, cut=graphs.ENTRY))
+        found: list[list[Hypothesis]] = [[] for _ in jobs]
+        rows, steps = np.arange(len(jobs)), len(layout.tokens)
         # One step more than a text has pieces, for its END.
         for step in range(steps + 1):
-            _widen(history, blank, room(step, steps))
-            made = self._advance(fixed | state | history)
-            entry = _taken(made, graphs.ENTRY)
-            state = _taken(made, graphs.NEXT)
-            if state[graphs.DONE].all() or not any(job.wanted() for job in jobs):
-                break
-            for name, whole in history.items():
-                whole[:, :, step] = entry[name]
-        return hypotheses_of(*(state[name] for name in graphs.FOUND))
+            history.widen(room(step, steps))
+            made = self._advance(fixed | state | history.arrays)
+            state = _taken(made, graphs.NEXT, cut=graphs.NEXT)
+            over = state[graphs.DONE] | [not jobs[row].wanted() for row in rows]
+            if over.all() or over.mean() >= WORTH_LEAVING:
+                _put(found, rows[over], state, over)
+                rows = rows[~over]
+                if not len(rows):
+                    break
+                made, state = _kept(made, ~over), _kept(state, ~over)
+                fixed = _kept(fixed, ~over)
+                history.keep(~over)
+            history.write(step, _taken(made, graphs.ENTRY, cut=graphs.ENTRY))
+        return found
+
+
+class _History:
+    """The past of all hypotheses of a batch, written once and never moved, with room for some steps."""
+
+    def __init__(self, entry: Arrays) -> None:
+        self.arrays: Arrays = {name: array[:, :, None][:, :, :0] for name, array in entry.items()}
+
+    def widen(self, steps: int) -> None:
+        """Have room for so many steps; what is written stays."""
+        for name, old in self.arrays.items():
+            rows, heads, room_before, *rest = old.shape
+            if room_before < steps:
+                self.arrays[name] = np.zeros((rows, heads, steps, *rest), dtype=old.dtype)
+                self.arrays[name][:, :, :room_before] = old
+
+    def write(self, step: int, entry: Arrays) -> None:
+        """Write what a step adds into its place."""
+        for name, whole in self.arrays.items():
+            whole[:, :, step] = entry[name]
+
+    def keep(self, rows: NDArray[np.bool_]) -> None:
+        """Let the other rows go."""
+        self.arrays = {name: array[rows] for name, array in self.arrays.items()}
 
 
 def open_onnx_engine(directory: Path) -> OnnxEngine:
@@ -93,21 +125,25 @@ def engine_of(contents: Mapping[str, bytes], *, where: Path) -> OnnxEngine:
     return OnnxEngine(start, advance)
 
 
-def _taken(arrays: Arrays, prefix: str) -> Arrays:
-    """Return what a name begins with a prefix, without it; memory keeps its own."""
-    cut = "" if prefix == graphs.MEMORY else prefix
+def _taken(arrays: Arrays, prefix: str, *, cut: str = "") -> Arrays:
+    """Return the arrays whose names begin with a prefix, and take from these what is to be cut."""
     return {name.removeprefix(cut): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
-def _widen(history: Arrays, blank: Arrays, steps: int) -> None:
-    """Give a history room for so many steps; what is written stays."""
-    for name, entry in blank.items():
-        old = history.get(name)
-        if old is None or old.shape[2] < steps:
-            rows, heads, beams, features = entry.shape
-            history[name] = np.zeros((rows, heads, steps, beams, features), dtype=entry.dtype)
-            if old is not None:
-                history[name][:, :, : old.shape[2]] = old
+def _kept(arrays: Arrays, rows: NDArray[np.bool_]) -> Arrays:
+    """Let the other rows go, where an array has any."""
+    shared = {
+        name: array for name, array in arrays.items() if name.removeprefix(graphs.NEXT) in graphs.SHARED
+    }
+    return {name: array[rows] for name, array in arrays.items() if name not in shared} | shared
+
+
+def _put(
+    found: list[list[Hypothesis]], rows: NDArray[np.int64], state: Arrays, over: NDArray[np.bool_]
+) -> None:
+    texts = hypotheses_of(*(state[name][over] for name in graphs.FOUND))
+    for row, hypotheses in zip(rows.tolist(), texts, strict=True):
+        found[row] = hypotheses
 
 
 def _first_line(problem: Exception) -> str:
