@@ -77,7 +77,7 @@ class OnnxEngine:
             history.widen(room(step, steps))
             made = self._advance(fixed | state | history.arrays)
             state = _taken(made, graphs.NEXT, cut=graphs.NEXT)
-            over = state[graphs.DONE] | [not jobs[row].wanted() for row in rows]
+            over = state[graphs.DONE] | [not jobs[row].wanted() for row in rows.tolist()]
             if over.all() or over.mean() >= WORTH_LEAVING:
                 _put(found, rows[over], state, over)
                 rows = rows[~over]
