@@ -19,6 +19,7 @@ from copyfit.generation.jobs import Counting, Engine, Job, SearchOptions
 from copyfit.models.contract import Model
 from copyfit.runtime.export import Graphs, quiet, trace
 from copyfit.runtime.onnx_engine import engine_of
+from copyfit.runtime.simplify import turn_tables
 from copyfit.runtime.torch_engine import TorchEngine
 from copyfit.runtime.torch_model import open_model
 from copyfit.text.automaton import FIRST_PIECE
@@ -129,6 +130,9 @@ def _in_half(graph: onnx.ModelProto) -> bytes:
 
 def _in_bytes(graph: onnx.ModelProto) -> bytes:
     """Store matrices in whole numbers of eight bits, a scale a column, and multiply them as such."""
+    exact, graph = graph, onnx.ModelProto()
+    graph.CopyFrom(exact)
+    turn_tables(graph.graph)
     arrays = {array.name for array in graph.graph.initializer if array.data_type == TensorProto.FLOAT}
     nodes = [
         node.name

@@ -25,6 +25,24 @@ def simplify(graph: onnx.GraphProto) -> None:
     _drop_unused(graph)
 
 
+def turn_tables(graph: onnx.GraphProto) -> None:
+    """Store turned already what every step turns: a table that embeds tokens and scores them is there twice."""
+    arrays = {array.name: array for array in graph.initializer}
+    kept = []
+    for node in graph.node:
+        if node.op_type == "Transpose" and node.input[0] in arrays:
+            turned = numpy_helper.to_array(arrays[node.input[0]]).transpose(_order(node))
+            graph.initializer.append(numpy_helper.from_array(np.ascontiguousarray(turned), node.output[0]))
+        else:
+            kept.append(node)
+    _replace(graph.node, kept)
+    _drop_unused(graph)
+
+
+def _order(node: onnx.NodeProto) -> list[int] | None:
+    return next((list(one.ints) for one in node.attribute if one.name == "perm"), None)
+
+
 def _sizes(graph: onnx.GraphProto) -> dict[str, list[Size]]:
     values = (*graph.input, *graph.value_info, *graph.output)
     return {
