@@ -61,8 +61,7 @@ def trace_checkpoint(directory: Path) -> Traced:
 def export(traced: Traced, output: Path, *, precision: Precision) -> Agreement:
     """Write a traced model as a checkpoint of its own; refuse graphs that are not the model."""
     checkpoint = traced.checkpoint
-    store = _STORES[precision]
-    contents = {name: store(graph) for name, graph in zip(GRAPHS, traced.graphs, strict=True)}
+    contents = {name: store(graph, precision) for name, graph in zip(GRAPHS, traced.graphs, strict=True)}
     engines = TorchEngine(traced.model, torch.device("cpu")), engine_of(contents, where=output)
     agreement = _compare(engines, _trials(checkpoint), _counting(checkpoint))
     if agreement.exact < 1 or (precision == "fp32" and agreement.same < 1):
@@ -73,6 +72,11 @@ def export(traced: Traced, output: Path, *, precision: Precision) -> Agreement:
     described = replace(checkpoint, facts={**checkpoint.facts, "Exported in": precision})
     save_exported(output, described, contents, parameters=traced.parameters)
     return agreement
+
+
+def store(graph: onnx.ModelProto, precision: Precision) -> bytes:
+    """Return a graph as a file's content, its numbers stored in some precision."""
+    return _STORES[precision](graph)
 
 
 def _counting(checkpoint: Checkpoint) -> Counting:

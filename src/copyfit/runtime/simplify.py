@@ -26,7 +26,7 @@ def simplify(graph: onnx.GraphProto) -> None:
 
 
 def turn_tables(graph: onnx.GraphProto) -> None:
-    """Store turned already what every step turns: a table that embeds tokens and scores them is there twice."""
+    """Store turned already what every step turns: a table that both embeds and scores is there twice."""
     arrays = {array.name: array for array in graph.initializer}
     kept = []
     for node in graph.node:
