@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 SHORTEST = 12
 LONGEST = 60
+STORIES = 4
+"""How many stories an article tells."""
 
 
 class Kind(NamedTuple):
@@ -121,6 +123,12 @@ def write_examples(directory: Path, pairs: int = 20_000, seed: int = 1) -> None:
         (directory / f"{name}.tsv").write_text("".join(lines), encoding="utf-8")
     article, _ = next(stream)
     (directory / "article.txt").write_text(article + "\n", encoding="utf-8")
+
+
+def articles(count: int, seed: int = 1) -> list[str]:
+    """Return made-up articles of some sentences, as long as the beginning of real ones."""
+    stream = generate(seed)
+    return [" ".join(source for source, _ in islice(stream, STORIES)) for _ in range(count)]
 
 
 def generate(seed: int) -> Iterator[tuple[str, str]]:

@@ -27,6 +27,7 @@ COMMANDS = {
     "export": "Write a model as two graphs that run without PyTorch, checked against it.",
     "import": "Convert a checkpoint of the paper's released code, without running anything in it.",
     "info": "Describe a model folder, after checking that it is whole.",
+    "benchmark": "Say how fast headlines are written on this machine.",
     "models": "List the models that can be named.",
     "presets": "List the budgets of real platforms.",
     "count": "Count a text.",
