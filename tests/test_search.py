@@ -272,6 +272,26 @@ def test_the_search_goes_on_while_a_longer_text_may_still_rank_higher(
     assert world.text(found[0].tokens) == best
 
 
+def test_texts_compare_per_unit_where_the_model_decides_on_the_length() -> None:
+    world = make_world(tuple("abc"))
+    likings = {("", "a"): 0.0, ("a", ""): 0.0, ("a", "b"): -0.5, ("b", "b"): 0.0, ("b", "c"): -0.5}
+    job = make_job(1, 12)
+    options = SearchOptions(num_beams=3, keep=2)
+    model = Scripted(world, likings)
+    summed, normalised = world.search(model, [job, replace(job, normalised=True)], options)
+    assert world.text(summed[0].tokens) == "a"
+    assert world.text(normalised[0].tokens) == "a" + "b" * 11
+    ranks = [text.score / text.spent for text in normalised]
+    assert ranks == sorted(ranks, reverse=True)
+
+
+def test_a_search_for_the_models_own_length_ends_when_all_places_are_taken() -> None:
+    world = make_world(tuple("abc"))
+    model = Counted(world.size, seed=3)
+    world.search(model, [replace(make_job(1, 500), normalised=True)], SearchOptions(num_beams=2, keep=2))
+    assert model.steps < 50
+
+
 def test_two_ways_to_cut_one_text_take_one_place_in_the_beam() -> None:
     world = make_world(("ab", "c", "a", "bc"))
     likings = {("", "ab"): 0, ("", "a"): -0.1, ("ab", "c"): 0, ("a", "bc"): 0, ("ab", "a"): -2}

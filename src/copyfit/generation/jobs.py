@@ -35,6 +35,11 @@ class Job:
     """The tokens that the text must begin with."""
     required: tuple[str, ...] = ()
     """Words or phrases, normalised, that must stand in the text as whole words, in any segmentation."""
+    normalised: bool = False
+    """Whether texts compare by their score per unit spent, and the first ones that fill all places win.
+
+    For texts whose length the model decides: by plain sums an early end beats any long text.
+    """
     wanted: Callable[[], bool] = field(default=always, compare=False, repr=False)
     """Asked between two steps, perhaps by another thread; once it is false, the job ends without results."""
 

@@ -43,6 +43,8 @@ class Layout(NamedTuple):
     limit: NDArray[np.int64]
     max_steps: NDArray[np.int64]
     scale: NDArray[np.float32]
+    normalised: NDArray[np.bool_]
+    """[rows]: whether finished texts compare by score / spent, whatever `penalty` says."""
     prefix: NDArray[np.int64]
     """[rows, places]: the tokens that must come first; PADDING behind them."""
     trained_cost: NDArray[np.float32]
@@ -61,7 +63,7 @@ class Layout(NamedTuple):
     tokens: NDArray[np.int64]
 
 
-OF_ROWS = ("classes", "start", "floor", "limit", "max_steps", "scale", "prefix")
+OF_ROWS = ("classes", "start", "floor", "limit", "max_steps", "scale", "normalised", "prefix")
 """The fields of a layout that have rows first."""
 
 
@@ -103,6 +105,7 @@ def lay_out(jobs: Sequence[Job], counting: Counting, options: SearchOptions) -> 
         limit=np.array([job.limit for job in jobs], dtype=np.int64),
         max_steps=np.array([job.max_steps for job in jobs], dtype=np.int64),
         scale=np.array([job.scale for job in jobs], dtype=np.float32),
+        normalised=np.array([job.normalised for job in jobs]),
         # One place more than tokens, so that there is always one to look at.
         prefix=pad([(*job.prefix, PADDING) for job in jobs]),
         trained_cost=counting.trained_cost,

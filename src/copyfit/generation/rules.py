@@ -25,6 +25,7 @@ class Rules(NamedTuple):
     limit: Int[Tensor, " rows"]
     max_steps: Int[Tensor, " rows"]
     scale: Float[Tensor, " rows"]
+    normalised: Bool[Tensor, " rows"]
     prefix: Int[Tensor, "rows places"]
     trained_cost: Float[Tensor, " vocabulary"]
     text_hash: Int[Tensor, "vocabulary 2"]

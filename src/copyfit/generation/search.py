@@ -66,8 +66,8 @@ def advance(
     choice = choose(rules, beams, log_probabilities, favour(rules, beams))
     finished = _collect(rules, beams, choice, finished)
     beams = _extend(rules, beams, choice, growth.state)
-    done = ~(_hopes(rules, beams) > _bar(rules, finished)).any(dim=-1)
-    return beams, finished._replace(done=done), growth.entry
+    hopeless = ~(_hopes(rules, beams) > _bar(rules, finished)).any(dim=-1)
+    return beams, finished._replace(done=hopeless | _enough(rules, finished)), growth.entry
 
 
 def _best(
@@ -174,13 +174,24 @@ def _steps_of(history: Tree) -> int:
 def _hopes(rules: Rules, beams: Beams) -> Float[Tensor, "rows beams"]:
     """Return a rank that no text which a hypothesis may grow to can surpass, since scores only fall."""
     least = torch.maximum(beams.spent, rules.floor[:, None])
-    return _rank(rules, beams.score, torch.where(rules.penalty >= 0, rules.limit[:, None], least))
+    return _rank(rules, beams.score, torch.where(_penalty(rules) >= 0, rules.limit[:, None], least))
 
 
 def _rank(
     rules: Rules, score: Float[Tensor, "rows beams"], spent: Int[Tensor, "rows beams"]
 ) -> Float[Tensor, "rows beams"]:
-    return score / spent.clamp(min=1).to(score.dtype) ** rules.penalty.to(score.dtype)
+    return score / spent.clamp(min=1).to(score.dtype) ** _penalty(rules).to(score.dtype)
+
+
+def _penalty(rules: Rules) -> Float[Tensor, "rows 1"]:
+    return torch.where(rules.normalised, 1.0, rules.penalty)[:, None]
+
+
+def _enough(rules: Rules, finished: Finished) -> Bool[Tensor, " rows"]:
+    """Tell where all places are taken and nothing more is looked for; samples are all kept in play."""
+    if rules.sampling is not None:
+        return torch.zeros_like(rules.normalised)
+    return rules.normalised & (finished.rank[:, -1] > NONE)
 
 
 def _bar(rules: Rules, finished: Finished) -> Float[Tensor, "rows 1"]:

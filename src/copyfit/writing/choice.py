@@ -25,15 +25,14 @@ def choose(candidates: Iterable[Candidate], count: int) -> list[Candidate]:
     several = len({candidate.aim for candidate in pool}) > 1
 
     def order(candidate: Candidate) -> tuple[bool, float]:
-        score = candidate.score / max(candidate.spent, 1) if several else candidate.score
-        return not candidate.whole, -score
+        return not candidate.whole, _by_unit(candidate) if several else -candidate.score
 
     return _distinct(sorted(pool, key=order), count)
 
 
 def likeliest(candidates: Iterable[Candidate], count: int) -> list[Candidate]:
-    """Return the distinct texts of the highest scores: what the model itself decides for."""
-    return _distinct(sorted(candidates, key=lambda candidate: -candidate.score), count)
+    """Return the distinct texts of the highest score per unit: what the model itself decides for."""
+    return _distinct(sorted(candidates, key=_by_unit), count)
 
 
 def rerank(
@@ -48,6 +47,10 @@ def rerank(
         return whole_first and not candidate.whole, -overlap(candidate.text)
 
     return sorted(candidates, key=order)
+
+
+def _by_unit(candidate: Candidate) -> float:
+    return -candidate.score / max(candidate.spent, 1)
 
 
 def _distinct(candidates: Iterable[Candidate], count: int) -> list[Candidate]:

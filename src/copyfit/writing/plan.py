@@ -109,6 +109,7 @@ class Planner:
             scale=self._scale(source, alphabet),
             prefix=tuple(self._checkpoint.target.encode(request.start)) if request.start else (),
             required=request.require,
+            normalised=request.mode == "free",
         )
 
     def _scale(self, source: str, alphabet: Alphabet) -> float:
