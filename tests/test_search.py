@@ -274,9 +274,9 @@ def test_the_search_goes_on_while_a_longer_text_may_still_rank_higher(
 
 def test_texts_compare_per_unit_where_the_model_decides_on_the_length() -> None:
     world = make_world(tuple("abc"))
-    likings = {("", "a"): 0.0, ("a", ""): 0.0, ("a", "b"): -0.5, ("b", "b"): 0.0, ("b", "c"): -0.5}
+    likings = {("", "a"): 8.0, ("a", ""): 4.0, ("a", "b"): 5.0, ("b", "b"): 1.5, ("b", ""): 0.0}
     job = make_job(1, 12)
-    options = SearchOptions(num_beams=3, keep=2)
+    options = SearchOptions(num_beams=3, keep=20)
     model = Scripted(world, likings)
     summed, normalised = world.search(model, [job, replace(job, normalised=True)], options)
     assert world.text(summed[0].tokens) == "a"
