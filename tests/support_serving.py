@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPResponse
 from typing import Any
 
+from copyfit.errors import RequestError
 from copyfit.server.running import Server, listen
 from copyfit.server.service import Service
 from copyfit.server.settings import Settings
@@ -63,7 +64,10 @@ class Slow:
             assert self._changed.wait_for(lambda: holds(self), PATIENCE)
 
     def _result(self, order: Order, effort: Effort) -> Result:
-        request = order.wish.resolve(self.natural)
+        try:
+            request = order.wish.resolve(self.natural)
+        except RequestError as problem:
+            return Result(None, error=str(problem))
         if order.text == "bug":
             raise ZeroDivisionError(order.text)
         lines = tuple(

@@ -86,6 +86,7 @@ def test_the_answer_has_what_the_writer_writes_by_text_and_by_length(served: Ser
         ({"length": 9, "mode": "max", "unit": "byte"}, Wish(9, unit="byte", mode="max")),
         ({"min": 5, "length": 9}, Wish(9, 5)),
         ({"min": 5, "mode": "range"}, Wish(None, 5, mode="range")),
+        ({"length": 9.0, "num_beams": 5.0}, Wish(9)),
         ({"preset": "subtitle-line"}, Wish(preset="subtitle-line")),
         ({"preset": "subtitle-line", "mode": "exact"}, Wish(preset="subtitle-line", mode="exact")),
     ],
@@ -205,7 +206,7 @@ def test_a_body_that_is_no_json_object_is_malformed(served: Served, body: bytes)
 
 @pytest.mark.parametrize("field", ["length", "lengths", "min", "candidates", "num_beams"])
 @pytest.mark.parametrize(
-    "number", ["NaN", "Infinity", "1e400", "0", "-1", str(2**63), "9" * 4000, "true", '"7"', "3.5", "30.0"]
+    "number", ["NaN", "Infinity", "1e400", "0", "-1", str(2**63), "9" * 4000, "true", '"7"', "3.5"]
 )
 def test_numbers_that_cannot_be_are_refused_by_the_name_of_their_field(
     served: Served, field: str, number: str
@@ -231,8 +232,8 @@ SECRET = "Zyzzyva<script>"
         ({"texts": SECRET}, 422, "texts"),
         ({"texts": [SECRET, 5]}, 422, "texts.1"),
         ({"texts": []}, 422, "texts"),
-        ({"texts": [SECRET] * (MOST_TEXTS + 1)}, 413, "texts"),
-        ({"text": SECRET, "lengths": [9] * (MOST_LENGTHS + 1)}, 413, "lengths"),
+        ({"texts": [SECRET] * (MOST_TEXTS + 1)}, 422, "texts"),
+        ({"text": SECRET, "lengths": [9] * (MOST_LENGTHS + 1)}, 422, "lengths"),
         ({"text": SECRET, "length": 9, "unit": SECRET}, 422, "unit"),
         ({"text": SECRET, "length": 9, "mode": SECRET}, 422, "mode"),
         ({"text": SECRET, "preset": SECRET}, 422, "preset"),

@@ -23,7 +23,7 @@ from copyfit.server.pages import add_pages
 from copyfit.server.problems import RefusalError
 from copyfit.server.question import LONGEST, Question
 from copyfit.server.service import Service
-from copyfit.server.streams import EVENTS, EventStream
+from copyfit.server.streams import EVENT_SCHEMA, EVENTS, EventStream
 from copyfit.text.presets import PRESETS
 
 _REFUSALS = {
@@ -99,7 +99,7 @@ def _asking(service: Service) -> APIRouter:
         headlines,
         methods=["POST"],
         responses={
-            200: {"model": answers.Answer, "content": {EVENTS: {"schema": {"type": "string"}}}},
+            200: {"model": answers.Answer, "content": {EVENTS: {"schema": EVENT_SCHEMA}}},
             **_documented(*_REFUSALS),
         },
         openapi_extra={

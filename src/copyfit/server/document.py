@@ -84,7 +84,7 @@ def _kind(field: Mapping[str, Any]) -> str:
 
 def _bounds(field: Mapping[str, Any]) -> str:
     if "maximum" in field:
-        return f" from {field['minimum']} to {field['maximum']}"
+        return f" from {field['minimum']:g} to {field['maximum']:g}"
     return f" of at most {field['maxLength']} characters" if "maxLength" in field else ""
 
 

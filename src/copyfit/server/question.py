@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
-from copyfit.server.problems import RefusalError, invalid, malformed, too_large
+from copyfit.server.problems import RefusalError, invalid, malformed
 from copyfit.text.presets import PRESETS
 from copyfit.text.units import UNITS
 from copyfit.writing.requests import MAX_REQUIRED, Mode, Wish
@@ -31,7 +31,14 @@ def _named(name: str, known: Sequence[str]) -> str:
     return name
 
 
-Length = Annotated[int, Field(ge=1, le=LONGEST)]
+def _whole(value: object) -> object:
+    """Take 30.0 for 30, as JSON does, which knows one kind of number."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Length = Annotated[int, Field(ge=1, le=LONGEST), BeforeValidator(_whole)]
+Candidates = Annotated[int, Field(ge=1, le=MOST_CANDIDATES), BeforeValidator(_whole)]
+NumBeams = Annotated[int, Field(ge=1, le=MOST_BEAMS), BeforeValidator(_whole)]
 Word = Annotated[str, Field(max_length=LONGEST_WISH)]
 UnitName = Annotated[
     str, AfterValidator(lambda name: _named(name, UNITS)), Field(json_schema_extra={"enum": list(UNITS)})
@@ -94,8 +101,8 @@ class Question(BaseModel):
     unit: UnitName | None = Field(None, description="What is counted; char where a length is given.")
     mode: Mode | None = Field(None, description="exact, max, range or free; exact with a length.")
     preset: PresetName | None = Field(None, description="The budget, the unit and the mode of a platform.")
-    candidates: int = Field(1, ge=1, le=MOST_CANDIDATES, description="How many headlines, for each length.")
-    num_beams: int = Field(5, ge=1, le=MOST_BEAMS, description="How wide to search.")
+    candidates: Candidates = Field(1, description="How many headlines, for each length.")
+    num_beams: NumBeams = Field(5, description="How wide to search.")
     require: list[Word] = Field([], max_length=MAX_REQUIRED, description="Words that must occur.")
     start: Word | None = Field(None, description="How the headline must begin.")
     stream: bool = Field(False, description="Send each headline as soon as it is there.")
@@ -132,10 +139,6 @@ def _refusal(problem: ValidationError) -> RefusalError:
     field = ".".join(map(str, first["loc"]))
     if kind == "extra_forbidden":
         return invalid(None, f"a field is not known; fields are {', '.join(Question.model_fields)}")
-    if kind == "too_long" and field in {"texts", "lengths"}:
-        refusal = too_large(f"{field}: {message}")
-        refusal.field = field
-        return refusal
     return invalid(field, f"{field}: {message}")
 
 

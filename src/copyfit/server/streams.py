@@ -7,6 +7,11 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 EVENTS = "text/event-stream"
+EVENT_SCHEMA = {
+    "type": "object",
+    "properties": {"event": {"enum": ["headline", "result", "done", "error"]}, "data": {"type": "string"}},
+    "required": ["event", "data"],
+}
 
 
 class EventStream(Response):
