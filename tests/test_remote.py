@@ -1,6 +1,7 @@
 """`copyfit write --server` writes what the service writes, and says what is wrong in one line."""
 
 import json
+import runpy
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -136,6 +137,16 @@ class Busy(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         pass
+
+
+def test_the_client_of_the_documentation_works(
+    served: Served, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (Path(__file__).parents[1] / "docs" / "serving.md").read_text(encoding="utf-8")
+    code = page.partition("```python\n")[2].partition("```")[0].replace("http://127.0.0.1:8000", served.url)
+    (tmp_path / "client.py").write_text(code, encoding="utf-8")
+    runpy.run_path(str(tmp_path / "client.py"), {"article": ARTICLE})
+    assert [line.split(" ")[:2] for line in capsys.readouterr().out.splitlines()] == [["30", "True"]] * 3
 
 
 def test_a_busy_service_is_asked_again_and_nonsense_is_told() -> None:

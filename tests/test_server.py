@@ -319,6 +319,28 @@ def test_the_document_and_the_pages_name_no_other_host(served: Served) -> None:
         assert "//" not in text.replace("<!-- ", "")
 
 
+def test_files_of_the_page_are_asked_for_again_only_when_they_changed(served: Served) -> None:
+    first = served.send("GET", "/page/app.js")
+    assert first.headers["Cache-Control"] == "no-cache"
+    assert first.headers["Content-Type"].startswith(("text/javascript", "application/javascript"))
+    assert b"http:" not in first.read()
+    again = served.send("GET", "/page/app.js", None, {"If-None-Match": first.headers["ETag"]})
+    assert again.status == 304
+
+
+def test_a_bug_is_answered_and_told_without_what_it_says(
+    writer: Writer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with serving(writer) as served:
+        monkeypatch.setattr(served.service.metrics, "page", lambda: 1 // 0)
+        response = served.send("GET", "/metrics")
+        assert (response.status, json.loads(response.read())["error"]["code"]) == (500, 500)
+    (record,) = [record for record in caplog.records if record.getMessage() == "request failed"]
+    told = json.loads(JsonFormatter().format(record))
+    assert (told["exception"], told["route"]) == ("ZeroDivisionError", "/metrics")
+    assert "by zero" not in json.dumps(told)
+
+
 def test_numbers_count_what_happened(writer: Writer) -> None:
     with serving(writer) as served:
         served.post({"texts": [ARTICLE, ""], "lengths": [9, 12]})

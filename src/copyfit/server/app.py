@@ -53,7 +53,7 @@ def build_app(service: Service) -> ASGIApp:
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
-        exception_handlers={RefusalError: _refuse, HTTPException: _refuse_other},
+        exception_handlers={RefusalError: _refuse, HTTPException: _refuse_other, Exception: _own_up},
     )
     app.include_router(_asking(service))
     app.include_router(_watching(service))
@@ -159,6 +159,10 @@ async def _refuse_other(_: Request, problem: Exception) -> Response:
     assert isinstance(problem, HTTPException)
     headers = dict(problem.headers or {})
     return RefusalError(problem.status_code, _said(problem.status_code), headers=headers).response()
+
+
+async def _own_up(_: Request, __: Exception) -> Response:
+    return RefusalError(500, "a bug; the operator of the service finds its cause in the log").response()
 
 
 def _said(status: int) -> str:

@@ -1,14 +1,12 @@
-"""What every request passes on its way in and out: log, numbers, headers, and the last net for bugs."""
+"""What every request passes on its way in and out: log, numbers, headers."""
 
 import logging
 import time
-from http import HTTPStatus
 
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from copyfit.server.metrics import Metrics
-from copyfit.server.problems import RefusalError
 
 GONE = 499
 """What is logged where the client did not wait for an answer."""
@@ -52,10 +50,8 @@ class Door:
         except ClientDisconnect:
             status = GONE
         except Exception:
+            # Answered already, as far as it could be.
             _logger.exception("request failed", extra={"route": _route(scope)})
-            if not status:
-                problem = RefusalError(HTTPStatus.INTERNAL_SERVER_ERROR, "a bug; its cause is in the log")
-                await problem.response()(scope, receive, send_on)
         self._tell(scope, status, time.monotonic() - begun)
 
     def _tell(self, scope: Scope, status: int, seconds: float) -> None:
