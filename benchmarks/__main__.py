@@ -1,18 +1,21 @@
 """Run the benchmarks that need no GPU and print their figures; `--record` also keeps them.
 
-python -m benchmarks [rouge] [prepare] [unseen-lengths] [--record]
+python -m benchmarks [rouge] [prepare] [unseen-lengths] [serving] [serving-memory] [fuzz] [--record]
 """
 
 import argparse
 import json
 
-from benchmarks import prepare, rouge, unseen_lengths
+from benchmarks import fuzz, prepare, rouge, serving, unseen_lengths
 from benchmarks.records import write_record
 
 BENCHMARKS = {
     "rouge": rouge.measure,
     "prepare": prepare.measure,
     "unseen-lengths": unseen_lengths.measure,
+    "serving": serving.measure,
+    "serving-memory": serving.measure_memory,
+    "fuzz": fuzz.measure,
 }
 
 
