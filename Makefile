@@ -18,8 +18,8 @@ $(VENV)/ready: pyproject.toml tests/page/package-lock.json
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/pip install --quiet "$(TORCH)"
 	$(BIN)/pip install --quiet --editable ".[dev]"
-	command -v npm > /dev/null && npm ci --ignore-scripts --no-audit --no-fund --prefix tests/page \
-		|| echo "the page is tested where there are node, npm and chromium: apt install nodejs npm chromium"
+	if command -v npm > /dev/null; then npm ci --ignore-scripts --no-audit --no-fund --prefix tests/page; \
+		else echo "to test the page too: apt install nodejs npm chromium, and again make setup"; fi
 	touch $@
 
 demo: setup ## Train a tiny model on made-up news and print headlines that fit (some minutes)

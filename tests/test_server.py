@@ -2,6 +2,7 @@
 
 import json
 import logging
+import signal
 import socket
 import threading
 from collections.abc import Iterator
@@ -458,9 +459,10 @@ def test_work_stops_when_its_client_has_gone(slow: Slow, stream: bool) -> None:
         assert served.post({"text": "b", "length": 9})[0] == 200
 
 
-def test_a_client_that_sends_too_slowly_is_given_up_and_others_are_served(writer: Writer) -> None:
+def test_a_client_that_sends_too_slowly_is_given_up_and_others_are_served(slow: Slow) -> None:
+    slow.open()
     with (
-        serving(writer, deadline=0.3) as served,
+        serving(slow, deadline=1.0) as served,
         socket.create_connection(("127.0.0.1", served.port), timeout=PATIENCE) as connection,
     ):
         head = b"POST /v1/headlines HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
@@ -506,6 +508,19 @@ def test_work_that_does_not_end_within_the_drain_time_is_given_up(slow: Slow) ->
         loop_of(served).call_soon_threadsafe(served.server.stop)
         slow.wait_until(lambda writer: writer.withdrawn == ["a"])
         assert running.exception() is not None or running.result().status >= 500
+
+
+def test_only_a_second_interrupt_gives_running_work_up_at_once(slow: Slow) -> None:
+    with serving(slow) as served, ThreadPoolExecutor(2) as pool:
+        running = pool.submit(served.send, "POST", "/v1/headlines", b'{"text": "a"}')
+        slow.wait_until(lambda writer: len(writer.batches) == 1)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop_of(served).call_soon_threadsafe(served.server.stop, number)
+        until(lambda: served.get("/ready")[0] == 503)
+        assert slow.withdrawn == []
+        loop_of(served).call_soon_threadsafe(served.server.stop, signal.SIGINT)
+        slow.open()
+        assert running.exception() is not None or running.result().status > 0
 
 
 def loop_of(served: Served) -> Any:

@@ -47,11 +47,11 @@ class Server(uvicorn.Server):
         self._service = service
         self._draining: asyncio.Task[None] | None = None
 
-    def stop(self) -> None:
-        """Begin to end; a second time, end at once. To be called in the thread that serves."""
+    def stop(self, number: int = signal.SIGTERM) -> None:
+        """Begin to end; a second interrupt ends it at once. To be called in the thread that serves."""
         if self._draining is None:
             self._draining = asyncio.get_running_loop().create_task(self._drain())
-        else:
+        elif number == signal.SIGINT:
             self.should_exit = self.force_exit = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -70,10 +70,11 @@ class Server(uvicorn.Server):
             return
         loop = asyncio.get_running_loop()
 
-        def stop(_: int, __: FrameType | None) -> None:
-            loop.call_soon_threadsafe(self.stop)
+        def stop(number: int, _: FrameType | None) -> None:
+            loop.call_soon_threadsafe(self.stop, number)
 
-        before = {number: signal.signal(number, stop) for number in _SIGNALS}
+        heard = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        before = {number: signal.signal(number, stop) for number in heard}
         try:
             yield
         finally:

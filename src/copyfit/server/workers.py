@@ -117,6 +117,8 @@ class _Supervisor:
 def _work(place: Place, settings: Settings, listening: socket.socket, number: int) -> None:
     """Be one worker."""
     log_as_json()
+    # An interrupt from a keyboard reaches all processes; the supervisor tells this one to stop.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     _take_share(number, place.workers)
     try:
         serve(Writer(place.models or None, device=place.device), settings, listening, proxy=place.proxy)

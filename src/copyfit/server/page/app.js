@@ -16,7 +16,8 @@ const EXAMPLE =
 
 const $ = (id) => document.getElementById(id);
 const FIELDS = ["text", "lengths", "preset", "unit", "mode", "candidates", "require", "start"];
-const service = new Service();
+const offline = document.documentElement.dataset.offline !== undefined;
+const service = offline ? new (await import("./offline/service.js")).OfflineService() : new Service();
 let presets = [];
 let results = [];
 let chosen = [];
@@ -70,6 +71,7 @@ function show(answer) {
 function clear() {
   results = [];
   $("fits").replaceChildren();
+  $("fits").classList.remove("waiting");
   stage();
   for (const id of ["csv", "json"]) $(id).disabled = true;
   say("Paste a story and its headlines appear here.");
@@ -144,6 +146,14 @@ function listen() {
   $("json").addEventListener("click", () => save("headlines.json", "application/json", json(results)));
 }
 
+// Without a service only the model's own unit is there, and nothing can be required.
+function takeAway() {
+  for (const option of [...$("unit").options].slice(1)) option.remove();
+  for (const hidden of [$("desk").querySelector("details"), document.querySelector("footer a")]) hidden.hidden = true;
+  $("story-note").hidden = false;
+}
+
+if (offline) takeAway();
 listen();
 tellLength();
 listPresets().catch(refuse);
