@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,13 +20,15 @@ from jaxtyping import config
 from copyfit.checkpoint import Checkpoint
 from copyfit.cli.app import run
 from copyfit.errors import CheckpointError
+from copyfit.remote import RemoteWriter
 from copyfit.runtime.exporting import export, trace_checkpoint
 from copyfit.server.offline import PAGE, tables_of
 from copyfit.text.automaton import FIRST_PIECE, FORBIDDEN
 from copyfit.text.normal import normalise
 from copyfit.text.units import UNITS, count
 from copyfit.text.words import ends_whole
-from copyfit.writing.writer import Writer
+from copyfit.writing.requests import Wish
+from copyfit.writing.writer import Effort, Order, Writer
 from support_serving import serving
 from support_writing import ARTICLE, TEXTS, save_tiny, tiny_checkpoint
 
@@ -87,6 +90,18 @@ def test_the_page_without_a_service_writes_what_python_writes(exported: Path, tm
     )
     with files(tmp_path / "site") as url:
         node("offline.test.js", URL=url, EXPECTED=tmp_path / "expected.json")
+
+
+def test_an_exported_model_is_served_without_pytorch(exported: Path) -> None:
+    program = "import sys; sys.modules['torch'] = None; from copyfit.__main__ import main; main()"
+    command = [sys.executable, "-c", program, "serve", "--model", str(exported), "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        url = json.loads(process.stderr.readline())["url"]
+        (result,) = RemoteWriter(url).fulfil([Order(ARTICLE, Wish(24))], Effort())
+        process.terminate()
+    assert result.headlines[0].text == Writer(exported)(ARTICLE, length=24)
+    assert process.returncode == 0
 
 
 def options(wish: dict[str, Any]) -> list[dict[str, Any]]:
