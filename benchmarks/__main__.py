@@ -1,22 +1,25 @@
 """Run the benchmarks that need no GPU and print their figures; `--record` also keeps them.
 
-python -m benchmarks [rouge] [prepare] [unseen-lengths] [serving] [serving-memory] [fuzz] [--record]
+python -m benchmarks [rouge] [prepare] [unseen-lengths] [decoding]
+                     [serving] [serving-memory] [fuzz] [--record]
+decoding needs pip install -e '.[bench]'.
 """
 
 import argparse
 import json
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
 
-from benchmarks import fuzz, prepare, rouge, serving, unseen_lengths
 from benchmarks.records import write_record
 
-BENCHMARKS = {
-    "rouge": rouge.measure,
-    "prepare": prepare.measure,
-    "unseen-lengths": unseen_lengths.measure,
-    "serving": serving.measure,
-    "serving-memory": serving.measure_memory,
-    "fuzz": fuzz.measure,
-}
+BENCHMARKS = ("rouge", "prepare", "unseen-lengths", "decoding", "serving", "serving-memory", "fuzz")
+
+
+def measure_of(name: str) -> Callable[[], dict[str, Any]]:
+    """Find what measures a benchmark; only then is imported what it needs."""
+    measure: Callable[[], dict[str, Any]] = import_module(f"benchmarks.{name.replace('-', '_')}").measure
+    return measure
 
 
 def main() -> None:
@@ -28,7 +31,7 @@ def main() -> None:
     if unknown := set(arguments.names) - set(BENCHMARKS):
         parser.error(f"no benchmark is named {', '.join(sorted(unknown))}")
     for name in arguments.names or BENCHMARKS:
-        figures = BENCHMARKS[name]()
+        figures = measure_of(name)()
         print(json.dumps({"name": name, **figures}))
         if arguments.record:
             print(write_record(name, figures))

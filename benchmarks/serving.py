@@ -1,4 +1,4 @@
-"""The service under load, against the same work done in one call; and its memory over many requests."""
+"""The service under load, against the same work done in one call."""
 
 import json
 import os
@@ -30,7 +30,6 @@ HEADLINES = 640
 SECONDS = 20.0
 SHARE = 0.7
 OVERLOAD = 10
-REQUESTS = 50_000
 SIZES = (30, 50, 75)
 
 
@@ -97,25 +96,6 @@ def measure() -> dict[str, Any]:
         "overloaded_accepted": times(flood["answers"], 200),
         "overloaded_refused": times(flood["answers"], 429),
     }
-
-
-def measure_memory() -> dict[str, Any]:
-    """Ask very many times for very little; memory must not grow."""
-    sys.path.append(str(TESTS))
-    from support_writing import SECTION as TINY
-
-    with TemporaryDirectory() as name:
-        model, texts = exported(Path(name), TINY)
-        bodies = [
-            {"text": text, "length": 1 + number % 9, "num_beams": 1} for number, text in enumerate(texts)
-        ]
-        with served(model) as process:
-            memory = []
-            for _ in range(10):
-                told = process.asked(bodies, "in-turn", clients=CLIENTS, total=REQUESTS // 10)
-                assert {status for status, _ in told["answers"]} == {200}
-                memory.append(process.memory())
-    return {"requests": REQUESTS, "mebibytes_after_each_tenth": memory, "growth": memory[-1] / memory[0] - 1}
 
 
 def exported(folder: Path, section: TransformerSection) -> tuple[Path, list[str]]:

@@ -11,6 +11,7 @@ from copyfit.config import check
 from copyfit.models.build import build_model
 from copyfit.models.config import ARCHITECTURES
 from copyfit.models.contract import Batch, Model, Seq2Seq
+from support_steps import Walk
 
 SOURCE_SIZE, TARGET_SIZE = 23, 17
 START, END = 1, 2
@@ -31,14 +32,17 @@ CONVOLUTIONAL = {
     "encoder_blocks": 2,
     "decoder_blocks": 2,
 }
+CONTROLS = ("none", "leninit", "lenemb")
+RECURRENT = {"architecture": "recurrent", "width": 32, "embedding": 16, "longest": 5}
 SYSTEMS: dict[str, Mapping[str, Any]] = {
     **{f"transformer {scheme}": {"positions": scheme, **TRANSFORMER} for scheme in SCHEMES},
     "transformer ldpe+pe, post-norm": {"positions": "ldpe+pe", "norm": "post", **TRANSFORMER},
     "length bins": {"architecture": "length-bins", "edges": (1, 2, 4), **TRANSFORMER},
     **{f"convolutional {control}": {"control": control, **CONVOLUTIONAL} for control in ("none", "lc")},
+    **{f"recurrent {control}": {"control": control, **RECURRENT} for control in CONTROLS},
 }
 """What a recipe says of a tiny model of each system, dropout left out."""
-UNTOLD = {"transformer pe", "convolutional none"}
+UNTOLD = {"transformer pe", "convolutional none", "recurrent none"}
 """The systems that are not told the budget."""
 
 
@@ -83,11 +87,7 @@ def pack(pairs: Sequence[Pair], *, tail: int = 0) -> Batch:
 def stepped(model: Seq2Seq, pair: Pair) -> Tensor:
     """Return the logits of a target fed token by token."""
     source, target = pair
-    lengths = torch.tensor([len(source)])
-    memory, cache = model.start(torch.tensor([source]), lengths, torch.tensor([float(len(target))]).double())
-    rows = []
-    for consumed, token in enumerate([START, *target]):
-        told = torch.tensor([[float(consumed)]]).double()
-        logits, cache = model.step(torch.tensor([[token]]), told, cache, memory)
-        rows.append(logits[0, 0])
-    return torch.stack(rows)
+    walk = Walk(model, [source], [len(target)])
+    return torch.stack(
+        [walk.step([[token]], consumed)[0, 0] for consumed, token in enumerate([START, *target])]
+    )

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from copyfit.generation.jobs import Counting, Hypothesis, Job, SearchOptions
-from copyfit.models.contract import Cache, Memory, Seq2Seq
+from copyfit.models.contract import Cache, Growth, Memory, Seq2Seq, Started
 from copyfit.runtime.torch_engine import TorchEngine
 from copyfit.text.automata import cost_automaton
 from copyfit.text.automaton import END, FIRST_PIECE, START
 from copyfit.text.units import count
+from support_steps import Walk
 
 _CODES = 257
 _WAVES = 8
@@ -37,13 +38,14 @@ class RandomModel:
             for rows in (_CODES, _CODES, _WAVES)
         ]
 
-    def start(self, source: Tensor, source_lengths: Tensor, budget: Tensor) -> tuple[Memory, Cache]:
+    def start(self, source: Tensor, source_lengths: Tensor, reads: Tensor, budget: Tensor) -> Started:
         inside = torch.arange(source.shape[1]) < source_lengths[:, None]
         code = (source * torch.arange(1, source.shape[1] + 1) * inside).sum(dim=1) * 31 + source_lengths
-        return (code, budget.double()), (torch.zeros(source.shape[0], 1, dtype=torch.long),)
+        empty = torch.zeros_like(reads)[:, None]
+        return Started((code.index_select(0, reads), budget.double()), (empty,), ())
 
-    def step(self, tokens: Tensor, consumed: Tensor, cache: Cache, memory: Memory) -> tuple[Tensor, Cache]:
-        (rolled,), (code, budget) = cache, memory
+    def step(self, tokens: Tensor, consumed: Tensor, cache: Cache, memory: Memory) -> tuple[Tensor, Growth]:
+        (rolled,), (code, budget) = cache.state, memory
         assert isinstance(rolled, Tensor)
         assert isinstance(code, Tensor)
         assert isinstance(budget, Tensor)
@@ -52,7 +54,8 @@ class RandomModel:
         waves = torch.sin(left[..., None] * torch.arange(1, _WAVES + 1) / budget[:, None, None].sqrt())
         by_prefix, by_source, by_budget = self._tables
         heard = (waves[..., None] * by_budget).sum(dim=-2)
-        return by_prefix[rolled % _CODES] + by_source[code % _CODES][:, None] + heard, (rolled,)
+        answer = by_prefix[rolled % _CODES] + by_source[code % _CODES][:, None] + heard
+        return answer, Growth((rolled,), ())
 
 
 @dataclass(frozen=True)
@@ -124,14 +127,9 @@ def teacher_forced(model: Seq2Seq, world: World, job: Job, tokens: Sequence[int]
 
 def log_probabilities(model: Seq2Seq, world: World, job: Job, tokens: Sequence[int]) -> list[Tensor]:
     """Feed a text to the model alone, token by token; return its answers before each and at the end."""
-    memory, cache = model.start(
-        torch.tensor([job.source]), torch.tensor([len(job.source)]), torch.tensor([job.aim])
-    )
-    answers = []
-    for fed, position in zip([START, *tokens], positions(world, job, tokens), strict=True):
-        logits, cache = model.step(torch.tensor([[fed]]), torch.tensor([[position]]), cache, memory)
-        answers.append(logits[0, 0].log_softmax(-1))
-    return answers
+    walk = Walk(model, [job.source], [job.aim], dtype=torch.float32)
+    fed = zip([START, *tokens], positions(world, job, tokens), strict=True)
+    return [walk.step([[token]], position)[0, 0].log_softmax(-1) for token, position in fed]
 
 
 def positions(world: World, job: Job, tokens: Sequence[int]) -> list[float]:

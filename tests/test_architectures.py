@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from copyfit.generation.jobs import SearchOptions
-from copyfit.models.contract import Cache, Memory, Model, reorder
+from copyfit.models.contract import Cache, Growth, Memory, Model, Started
 from support_architectures import (
     END,
     PAIRS,
@@ -23,6 +23,7 @@ from support_architectures import (
     tiny,
 )
 from support_models import make_job, make_world, teacher_forced
+from support_steps import Walk
 
 EACH_SYSTEM = pytest.mark.parametrize("system", SYSTEMS)
 close = partial(torch.testing.assert_close, rtol=0, atol=1e-10)
@@ -51,38 +52,38 @@ def test_a_row_is_the_same_alone_and_in_any_batch(system: str) -> None:
 @torch.inference_mode()
 def test_padding_of_a_source_changes_nothing(system: str) -> None:
     model = tiny(SYSTEMS[system])
-    budget = torch.tensor([4.0]).double()
-    token, consumed = torch.tensor([[START]]), torch.zeros(1, 1).double()
-    logits = []
-    for ids in ([[5, 6, 7]], [[5, 6, 7, 9, 9]]):
-        memory, cache = model.start(torch.tensor(ids), torch.tensor([3]), budget)
-        logits.append(model.step(token, consumed, cache, memory)[0])
-    close(*logits)
+    alone, beside = Walk(model, [[5, 6, 7]], [4]), Walk(model, [[5, 6, 7], [9, 9, 8, 7, 6]], [4, 4])
+    for consumed, token in enumerate([START, 5, 6]):
+        close(beside.step([[token]] * 2, consumed)[:1], alone.step([[token]], consumed))
+
+
+@EACH_SYSTEM
+@torch.inference_mode()
+def test_rows_that_share_a_source_are_as_if_each_had_its_own(system: str) -> None:
+    model = tiny(SYSTEMS[system])
+    sources, budgets = [[5, 6, 7], [8, 9]], [2, 9, 4]
+    shared = Walk(model, sources, budgets, reads=[0, 1, 0])
+    own = Walk(model, [sources[0], sources[1], sources[0]], budgets)
+    for consumed, token in enumerate([START, 5, 6]):
+        close(shared.step([[token]] * 3, consumed), own.step([[token]] * 3, consumed))
 
 
 @EACH_SYSTEM
 @torch.inference_mode()
 def test_beams_of_a_row_share_its_memory_and_keep_their_own_past(system: str) -> None:
     model = tiny(SYSTEMS[system])
-    sources, lengths = torch.tensor([[5, 6, 7], [8, 9, 0]]), torch.tensor([3, 2])
-    memory, cache = model.start(sources, lengths, torch.tensor([4.0, 6.0]).double())
-    cache = reorder(cache, torch.zeros(2, 3, dtype=torch.long))
-    tokens = torch.tensor([[3, 4, 5], [6, 7, 8]])
-    first = torch.full((2, 3), START)
-    _, cache = model.step(first, torch.zeros(2, 3).double(), cache, memory)
-    _, cache = model.step(tokens, torch.ones(2, 3).double(), cache, memory)
-    parents = torch.tensor([[2, 2, 0], [1, 0, 0]])
-    after, _ = model.step(first, 2 * torch.ones(2, 3).double(), reorder(cache, parents), memory)
-    for row, (source, length, budget) in enumerate([([5, 6, 7], 3, 4.0), ([8, 9], 2, 6.0)]):
+    walk = Walk(model, [[5, 6, 7], [8, 9]], [4, 6])
+    tokens, parents = [[3, 4, 5], [6, 7, 8]], [[2, 2, 0], [1, 0, 0]]
+    walk.step([[START] * 3] * 2, 0)
+    walk.step(tokens, 1)
+    walk.go_on_from(parents)
+    after = walk.step([[START] * 3] * 2, 2)
+    for row, (source, budget) in enumerate([([5, 6, 7], 4), ([8, 9], 6)]):
         for beam in range(3):
-            past = int(tokens[row, parents[row, beam]])
-            alone, own = model.start(
-                torch.tensor([source]), torch.tensor([length]), torch.tensor([budget]).double()
-            )
-            for number, token in enumerate([START, past, START]):
-                told = torch.tensor([[float(number)]]).double()
-                logits, own = model.step(torch.tensor([[token]]), told, own, alone)
-            close(after[row, beam], logits[0, 0])
+            alone = Walk(model, [source], [budget])
+            for number, token in enumerate([START, tokens[row][parents[row][beam]], START]):
+                expected = alone.step([[token]], number)
+            close(after[row, beam], expected[0, 0])
 
 
 @EACH_SYSTEM
@@ -155,8 +156,8 @@ class Doubled:
     def __init__(self, model: Model) -> None:
         self.inner = model
 
-    def start(self, source: Tensor, source_lengths: Tensor, budget: Tensor) -> tuple[Memory, Cache]:
-        return self.inner.start(source, source_lengths, budget.double())
+    def start(self, source: Tensor, source_lengths: Tensor, reads: Tensor, budget: Tensor) -> Started:
+        return self.inner.start(source, source_lengths, reads, budget.double())
 
-    def step(self, tokens: Tensor, consumed: Tensor, cache: Cache, memory: Memory) -> tuple[Tensor, Cache]:
+    def step(self, tokens: Tensor, consumed: Tensor, cache: Cache, memory: Memory) -> tuple[Tensor, Growth]:
         return self.inner.step(tokens, consumed.double(), cache, memory)

@@ -19,9 +19,8 @@ from copyfit.cli.app import COMMANDS, function_of, run
 from copyfit.text.presets import PRESETS
 from copyfit.writing.headline import MiscountError
 from copyfit.writing.writer import Writer
+from support_cli import Output, complaint
 from support_writing import ARTICLE, TEXTS, random_weights, save_tiny, tiny_checkpoint
-
-Output = pytest.CaptureFixture[str]
 
 
 @pytest.fixture(scope="module")
@@ -314,11 +313,7 @@ def test_rows_that_do_not_fit_are_told(tmp_path: Path, capsys: Output) -> None:
 )
 def test_a_mistake_is_told_in_one_line(model: str, capsys: Output, flags: list[str], message: str) -> None:
     assert write(model, *flags) == 2
-    output = capsys.readouterr()
-    assert output.out == ""
-    assert output.err.startswith("copyfit: error: ")
-    assert message in output.err
-    assert output.err.count("\n") == 1
+    assert message in complaint(capsys)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
@@ -525,10 +520,7 @@ def test_a_mistake_in_a_recipe_is_told_in_one_line(tmp_path: Path, capsys: Outpu
         ([str(recipe), "--set", "seed"], "key=value"),
     ):
         assert run([command, *arguments, "--output", str(tmp_path / "run")]) == 2
-        error = capsys.readouterr().err
-        assert error.startswith("copyfit: error: ")
-        assert message in error
-        assert error.count("\n") == 1
+        assert message in complaint(capsys)
 
 
 @pytest.mark.parametrize("command", ["train", "prepare"])
@@ -582,9 +574,7 @@ def test_the_version_is_shown(capsys: Output) -> None:
 @pytest.mark.parametrize("arguments", [["wirte"], ["--nothing"]])
 def test_an_unknown_command_is_told_in_one_line(arguments: list[str], capsys: Output) -> None:
     assert run(arguments) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("copyfit: error: No such")
-    assert error.count("\n") == 1
+    assert complaint(capsys).startswith("copyfit: error: No such")
 
 
 HEAVY = {"torch", "numpy", "pydantic", "tokenizers", "pyarrow", "rich", "onnxruntime", "safetensors"}

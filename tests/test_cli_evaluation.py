@@ -10,6 +10,7 @@ from copyfit.cli.app import run
 from copyfit.evaluation.rouge import Rouge
 from copyfit.text.units import count
 from copyfit.writing.writer import Options, Writer
+from support_cli import complaint
 from support_writing import TEXTS, save_tiny
 
 HYPOTHESES = ["two dogs barked", "", "naïve owls – again"]
@@ -46,13 +47,9 @@ def data(tmp_path: Path) -> str:
     return lines(tmp_path / "pairs.tsv", ["\t".join(pair) for pair in PAIRS])
 
 
-def complaint(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+def refusal(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     assert run(arguments) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith("copyfit: error: ")
-    assert captured.err.count("\n") == 1
-    return captured.err
+    return complaint(capsys)
 
 
 def test_rouge_prints_what_the_library_gives(scored: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -102,20 +99,18 @@ def test_rouge_names_a_file_with_too_few_lines(
     scored: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     short = lines(tmp_path / "short.txt", FIRST[:2])
-    assert f"{short} must have a line for each of the 3" in complaint(
-        [*scored, "--references", short], capsys
-    )
+    assert f"{short} must have a line for each of the 3" in refusal([*scored, "--references", short], capsys)
 
 
 def test_rouge_refuses_what_cannot_be_used(
     scored: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert "both" in complaint([*scored, "--limit-bytes", "5", "--limit-words", "5"], capsys)
-    assert "'middle'" in complaint([*scored, "--formula", "middle"], capsys)
-    assert "missing.txt" in complaint([*scored, "--references", str(tmp_path / "missing.txt")], capsys)
-    assert "nowhere" in complaint([*scored, "--per-item", str(tmp_path / "nowhere" / "items")], capsys)
+    assert "both" in refusal([*scored, "--limit-bytes", "5", "--limit-words", "5"], capsys)
+    assert "'middle'" in refusal([*scored, "--formula", "middle"], capsys)
+    assert "missing.txt" in refusal([*scored, "--references", str(tmp_path / "missing.txt")], capsys)
+    assert "nowhere" in refusal([*scored, "--per-item", str(tmp_path / "nowhere" / "items")], capsys)
     (tmp_path / "latin.txt").write_bytes(b"one\n\xe9\nthree\n")
-    assert "line 2" in complaint([*scored, "--references", str(tmp_path / "latin.txt")], capsys)
+    assert "line 2" in refusal([*scored, "--references", str(tmp_path / "latin.txt")], capsys)
 
 
 def test_evaluate_measures_the_model_s_headlines(
@@ -208,25 +203,25 @@ def test_japanese_words_are_scored_by_both_commands(
     assert "|limit:10 characters of hypotheses|" in scored["signature"]
     assert run(["rouge", "--hypotheses", references, "--references", references, "--ja", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["R2"]["f1"] == 1
-    assert "stems" in complaint(["rouge", *files, "--ja", "--stem"], capsys)
+    assert "stems" in refusal(["rouge", *files, "--ja", "--stem"], capsys)
 
 
 def test_evaluate_refuses_what_cannot_be_used(
     model: str, data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["evaluate", "--model", model, "--data", data]
-    assert "'long'" in complaint([*command, "--length", "long"], capsys)
-    assert "given -3" in complaint([*command, "--length", "-3"], capsys)
-    assert "cells" in complaint([*command, "--unit", "cells"], capsys)
-    assert "limit" in complaint([*command, "--limit-bytes", "0"], capsys)
-    assert "given 'length' and reference" in complaint([*command, "--limit-bytes", "length"], capsys)
-    assert "given 'many'" in complaint([*command, "--limit-characters", "many"], capsys)
-    assert "a limit in bytes" in complaint([*command, "--ja", "--limit-bytes", "9"], capsys)
+    assert "'long'" in refusal([*command, "--length", "long"], capsys)
+    assert "given -3" in refusal([*command, "--length", "-3"], capsys)
+    assert "cells" in refusal([*command, "--unit", "cells"], capsys)
+    assert "limit" in refusal([*command, "--limit-bytes", "0"], capsys)
+    assert "given 'length' and reference" in refusal([*command, "--limit-bytes", "length"], capsys)
+    assert "given 'many'" in refusal([*command, "--limit-characters", "many"], capsys)
+    assert "a limit in bytes" in refusal([*command, "--ja", "--limit-bytes", "9"], capsys)
     several = [*command, "--length", "8", "--length", "9", "--output", str(tmp_path / "out.txt")]
-    assert "must have {length} in its name" in complaint(several, capsys)
-    assert "nowhere" in complaint([*command, "--output", str(tmp_path / "nowhere" / "out")], capsys)
+    assert "must have {length} in its name" in refusal(several, capsys)
+    assert "nowhere" in refusal([*command, "--output", str(tmp_path / "nowhere" / "out")], capsys)
     broken = lines(tmp_path / "broken.tsv", ["one\ttwo", "no tab"])
-    assert f"{broken}:2" in complaint(["evaluate", "--model", model, "--data", broken], capsys)
+    assert f"{broken}:2" in refusal(["evaluate", "--model", model, "--data", broken], capsys)
 
 
 FULL = Path("/dev/full")
@@ -240,7 +235,7 @@ def test_a_full_disk_is_told_in_one_line_however_much_is_written(
 ) -> None:
     texts = lines(tmp_path / "many.txt", ["two dogs barked"] * items)
     flags = ["--hypotheses", texts, "--references", texts, "--per-item", str(FULL)]
-    assert FULL_TOLD in complaint(["rouge", *flags], capsys)
+    assert FULL_TOLD in refusal(["rouge", *flags], capsys)
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full")
@@ -248,4 +243,4 @@ def test_a_full_disk_is_told_when_headlines_are_written(
     model: str, data: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     flags = ["--model", model, "--data", data, "--length", "9", "--num-beams", "1", "--output", str(FULL)]
-    assert FULL_TOLD in complaint(["evaluate", *flags], capsys)
+    assert FULL_TOLD in refusal(["evaluate", *flags], capsys)

@@ -16,6 +16,7 @@ from copyfit.models.contract import Batch
 from copyfit.models.conv import Convolutional
 from copyfit.nn.convolution import Neighbours
 from support_architectures import CONVOLUTIONAL, PAIRS, START, TARGET_SIZE, Pair, pack, stepped, tiny
+from support_steps import Walk
 
 KERNELS = pytest.mark.parametrize("kernel", [1, 2, 3, 6])
 
@@ -130,10 +131,9 @@ def test_places_beyond_the_table_share_its_last_vector() -> None:
 @torch.inference_mode()
 def test_lc_takes_budgets_far_outside_of_training(budget: float) -> None:
     model = convolutional(control="lc").float()
-    memory, cache = model.start(torch.tensor([[5, 6]]), torch.tensor([2]), torch.tensor([budget]))
+    walk = Walk(model, [[5, 6]], [budget], dtype=torch.float32)
     for place in range(20):
-        logits, cache = model.step(torch.tensor([[START]]), torch.tensor([[float(place)]]), cache, memory)
-        assert logits.isfinite().all()
+        assert walk.step([[START]], place).isfinite().all()
 
 
 @torch.inference_mode()

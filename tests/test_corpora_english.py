@@ -11,6 +11,7 @@ import pytest
 
 from copyfit.data.corpora.gigaword import Draw
 from copyfit.data.corpus import Pair
+from support_cli import Output, complaint
 from support_corpora import (
     convert,
     pairs_of,
@@ -21,16 +22,6 @@ from support_corpora import (
     write_lines,
     write_summaries,
 )
-
-Output = pytest.CaptureFixture[str]
-
-
-def complaint(capsys: Output) -> str:
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith("copyfit: error: ")
-    assert captured.err.count("\n") == 1
-    return captured.err
 
 
 def namas(folder: Path, part: str, pairs: list[tuple[str, str]], ending: str = "txt") -> None:

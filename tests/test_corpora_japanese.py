@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from support_cli import Output, complaint
 from support_corpora import (
     as_csv,
     convert,
@@ -17,16 +18,6 @@ from support_corpora import (
     write,
     write_lines,
 )
-
-Output = pytest.CaptureFixture[str]
-
-
-def complaint(capsys: Output) -> str:
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith("copyfit: error: ")
-    assert captured.err.count("\n") == 1
-    return captured.err
 
 
 def jnc(path: Path, records: Sequence[dict[str, Any]]) -> Path:

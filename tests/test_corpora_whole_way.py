@@ -8,10 +8,10 @@ import pytest
 
 from copyfit.cli.app import run
 from copyfit.data.corpus import read_pairs
+from support_cli import Output
 from support_corpora import as_csv, convert, report_of, write, write_document, write_lines, write_summaries
 from support_writing import TEXTS, save_tiny
 
-Output = pytest.CaptureFixture[str]
 RECIPE = """
 name = "corpus"
 [data]

@@ -124,9 +124,6 @@ def open_writer(checkpoint: Checkpoint, seed: int, *, strength: float) -> Writer
 
 
 def check(case: Case, result: Result, world: World) -> None:
-    if not "".join(case.text.split()):
-        assert result.error is not None
-        return
     assert result.error is None
     assert result.headlines
     texts = [headline.text for headline in result.headlines]
@@ -152,6 +149,8 @@ WORD = 12
 """Of how many characters a word stands for here: a model without sense writes long ones."""
 MODES = ("exact", "exact", "max", "range", "free")
 WORLDS = st.integers(0, 10_000)
+WRITTEN = RAW_TEXTS.filter(str.split)
+"""A blank text is refused, which would prove nothing here."""
 # No shrinking: it would try the slow searches of a batch a thousand times.
 LAX: dict[str, Any] = {"phases": [Phase.reuse, Phase.generate], "suppress_health_check": list(HealthCheck)}
 
@@ -173,7 +172,7 @@ def make_cases(draw: random.Random, texts: list[str], *, count: int, longest: in
 
 
 def check_batches(batches: int, *, cases: int, longest: int, widest: int) -> None:
-    @given(WORLDS, st.lists(RAW_TEXTS, min_size=1, max_size=6), st.randoms(use_true_random=True))
+    @given(WORLDS, st.lists(WRITTEN, min_size=1, max_size=6), st.randoms(use_true_random=True))
     @settings(max_examples=batches, **LAX)
     def check_batch(seed: int, texts: list[str], draw: random.Random) -> None:
         world = make_world(seed)
@@ -193,7 +192,7 @@ def test_no_headline_breaks_its_mode_or_claims_a_fit_it_does_not_have() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("batches", "cases", "longest", "widest"),
-    [(25, 100, 8, 3), (50, 130, 24, 3), (10, 120, 60, 2), (3, 120, 300, 1)],
+    [(60, 100, 8, 3), (26, 130, 24, 3), (6, 120, 60, 2), (3, 60, 300, 1)],
 )
 def test_no_headline_of_ten_thousand_breaks_its_mode_or_claims_a_fit_it_does_not_have(
     batches: int, cases: int, longest: int, widest: int

@@ -57,10 +57,14 @@ def test_a_journal_that_lost_lines_is_refused(tmp_path: Path) -> None:
         Journal(tmp_path / "journal.jsonl", length=40)
 
 
-def test_a_full_disk_is_told_in_one_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("room", [0, 3])
+def test_a_full_disk_is_told_in_one_line(tmp_path: Path, room: int) -> None:
     with Journal(tmp_path / "journal.jsonl") as journal:
         journal.write({"step": 1})
-        with full_disk(12), pytest.raises(DataError, match=r"cannot write .*: File too large; make room"):
+        with (
+            full_disk(12 + room),
+            pytest.raises(DataError, match=r"cannot write .*: File too large; make room"),
+        ):
             journal.write({"step": 2})
 
 

@@ -18,6 +18,7 @@ from copyfit.training.feeding import on_host
 from copyfit.training.run import train
 from copyfit.writing.writer import Writer
 from support_architectures import END, PAIRS, SOURCE_SIZE, START, TRANSFORMER, pack, stepped, tiny
+from support_steps import Walk
 from support_training import random_plan, random_store, small_recipe
 
 EDGES = (1.0, 2.0, 4.0)
@@ -83,12 +84,9 @@ def test_a_marker_is_a_token_before_the_source() -> None:
 @torch.inference_mode()
 def test_budgets_of_one_bin_are_one_and_those_outside_of_training_belong_to_the_last() -> None:
     model = length_bins()
-    source, lengths = torch.tensor([[5, 6, 7]]), torch.tensor([3])
 
     def answer(budget: float) -> torch.Tensor:
-        memory, cache = model.start(source, lengths, torch.tensor([budget]).double())
-        logits, _ = model.step(torch.tensor([[START]]), torch.zeros(1, 1).double(), cache, memory)
-        return logits
+        return Walk(model, [[5, 6, 7]], [budget]).step([[START]], 0)
 
     assert torch.equal(answer(3), answer(4))
     assert torch.equal(answer(5), answer(5000))

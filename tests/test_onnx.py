@@ -20,7 +20,8 @@ from copyfit.runtime.exporting import Traced, export, trace_checkpoint
 from copyfit.runtime.onnx_engine import open_onnx_engine
 from copyfit.text.units import count
 from copyfit.writing.measure import Measure
-from copyfit.writing.writer import Writer
+from copyfit.writing.requests import Wish
+from copyfit.writing.writer import Effort, Order, Writer
 from support_writing import ARTICLE, TEXTS, forge, save_tiny
 
 pytestmark = pytest.mark.long
@@ -90,6 +91,23 @@ def test_graphs_take_batches_of_rows_that_differ_in_everything(model: Path, expo
     expected, found = (list(Writer(folder).pipe(items, batch_size=7)) for folder in (model, exported))
     assert [line.text for line in found] == [line.text for line in expected]
     assert all(line.fits for line in found)
+
+
+def test_rows_leave_a_batch_when_they_are_over_or_withdrawn_and_disturb_no_other(exported: Path) -> None:
+    writer, effort = Writer(exported), Effort(num_beams=3)
+    asked: list[bool] = []
+
+    def for_three_steps() -> bool:
+        asked.append(True)
+        return len(asked) < 6
+
+    orders = [Order(TEXTS[0], Wish(length)) for length in (70, 4, 60, 5, 6)]
+    alone = [writer.fulfil([order], effort)[0].headlines[0].text for order in orders]
+    withdrawn = Order(TEXTS[1], Wish(65), wanted=for_three_steps)
+    *kept, given_up = writer.fulfil([*orders, withdrawn], effort)
+    assert [result.headlines[0].text for result in kept] == alone
+    assert given_up.error == "the order was withdrawn before it was served"
+    assert len(asked) < 12
 
 
 def test_threads_share_the_graphs(exported: Path) -> None:

@@ -44,6 +44,7 @@ from support_released import (
     save,
     write_dictionary,
 )
+from support_steps import Walk
 
 LRPE_PE = Kind(lrpe=True, pe=True, share="all")
 KINDS = {
@@ -139,12 +140,9 @@ def test_stepped_logits_are_those_of_the_released_code_before_at_and_past_the_bu
 ) -> None:
     kind = KINDS[name]
     one = pair(files(tmp_path, kind).imported(), kind, kind.weights(), length=length)
-    memory, cache = one.model.start(
-        torch.tensor([one.source]), torch.tensor([len(one.source)]), torch.tensor([float(length)]).double()
-    )
+    walk = Walk(one.model, [one.source], [length])
     for consumed, (token, expected) in enumerate(zip([1, *one.fed], one.expected, strict=True)):
-        told = torch.tensor([[consumed]]).double()
-        logits, cache = one.model.step(torch.tensor([[token]]), told, cache, memory)
+        logits = walk.step([[token]], consumed)
         np.testing.assert_allclose(logits[0, 0, 2:].numpy(), expected, rtol=0, atol=1e-6)
 
 

@@ -15,7 +15,7 @@ from copyfit.generation.jobs import Hypothesis, Job, Sampling, SearchOptions
 from copyfit.generation.layout import lay_out
 from copyfit.generation.rules import Rules, rules_of
 from copyfit.generation.search import advance
-from copyfit.models.contract import Cache, Memory, Seq2Seq
+from copyfit.models.contract import Cache, Growth, Memory, Seq2Seq
 from copyfit.text.automaton import END, PADDING, START
 from copyfit.text.units import count
 from support_models import (
@@ -251,7 +251,7 @@ class Scripted(RandomModel):
             fed = world.tokens([last])[0] if last else START
             self.table[fed, world.tokens([following])[0] if following else END] = liking
 
-    def step(self, tokens: Tensor, consumed: Tensor, cache: Cache, memory: Memory) -> tuple[Tensor, Cache]:
+    def step(self, tokens: Tensor, consumed: Tensor, cache: Cache, memory: Memory) -> tuple[Tensor, Growth]:
         return self.table[tokens], super().step(tokens, consumed, cache, memory)[1]
 
 
@@ -300,7 +300,7 @@ class SoonTired(RandomModel):
 
     likings = torch.tensor([-9, -9, -1, 0, -1.5, -1.1, -1.2, -1.3, -0.9])
 
-    def step(self, tokens: Tensor, consumed: Tensor, cache: Cache, memory: Memory) -> tuple[Tensor, Cache]:
+    def step(self, tokens: Tensor, consumed: Tensor, cache: Cache, memory: Memory) -> tuple[Tensor, Growth]:
         tired = (consumed[..., None] >= 3) * torch.tensor([0, 0, 0, 0, 0, 9, 9, 9, 0])
         after_z = (tokens[..., None] == 7) * torch.tensor([0, 0, 0, 0, 0, 0, 0, 0, 2.0])
         return self.likings - tired + after_z, super().step(tokens, consumed, cache, memory)[1]
@@ -318,7 +318,7 @@ class Counted(RandomModel):
 
     steps = 0
 
-    def step(self, tokens: Tensor, consumed: Tensor, cache: Cache, memory: Memory) -> tuple[Tensor, Cache]:
+    def step(self, tokens: Tensor, consumed: Tensor, cache: Cache, memory: Memory) -> tuple[Tensor, Growth]:
         self.steps += 1
         return super().step(tokens, consumed, cache, memory)
 
@@ -338,7 +338,8 @@ class OneStep(torch.nn.Module):
         self.model, self.sampling = model, sampling
 
     def forward(self, rules: list[Tensor], beams: Beams, finished: Finished, memory: Memory) -> Any:
-        return advance(self.model, Rules._make([*rules, self.sampling]), beams, finished, memory=memory)
+        rest = Rules._make([*rules, self.sampling])
+        return advance(self.model, rest, beams, finished, history=(), memory=memory)[:2]
 
 
 @pytest.mark.long
@@ -354,8 +355,10 @@ def test_a_step_is_one_graph_of_tensors(options: SearchOptions) -> None:
     jobs = [make_job(6, 6), replace(make_job(1, 8), required=("abc",), prefix=world.tokens([" b"]))]
     model = world.model(0)
     rules = rules_of(lay_out(jobs, world.counting, options), jobs, options, torch.device("cpu"))
-    memory, cache = model.start(torch.ones(2, 3).long(), torch.full((2,), 3), torch.ones(2))
-    inputs = (list(rules[:-1]), *begin(rules, cache), memory)
+    memory, state, _ = model.start(
+        torch.ones(2, 3).long(), torch.full((2,), 3), torch.arange(2), torch.ones(2)
+    )
+    inputs = (list(rules[:-1]), *begin(rules, state), memory)
     step = OneStep(model, options.sampling)
     graph = torch.export.export(step, inputs, strict=False).module()
     for _ in range(9):

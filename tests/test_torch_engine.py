@@ -8,7 +8,7 @@ from torch import Tensor
 
 from copyfit.errors import RequestError
 from copyfit.generation.jobs import SearchOptions
-from copyfit.models.contract import Cache, Memory
+from copyfit.models.contract import Cache, Growth, Memory, Started
 from copyfit.runtime.torch_engine import TorchEngine
 from support_models import RandomModel, make_job, make_world, teacher_forced
 
@@ -28,9 +28,9 @@ class Watched(RandomModel):
         super().__init__(vocabulary, seed)
         self.shapes: list[tuple[int, ...]] = []
 
-    def start(self, source: Tensor, source_lengths: Tensor, budget: Tensor) -> tuple[Memory, Cache]:
-        self.shapes.append(tuple(source.shape))
-        return super().start(source, source_lengths, budget)
+    def start(self, source: Tensor, source_lengths: Tensor, reads: Tensor, budget: Tensor) -> Started:
+        self.shapes.append((len(reads), source.shape[1]))
+        return super().start(source, source_lengths, reads, budget)
 
 
 def test_results_come_in_the_order_of_the_jobs() -> None:
@@ -79,7 +79,7 @@ class Stepped(RandomModel):
 
     steps = 0
 
-    def step(self, tokens: Tensor, consumed: Tensor, cache: Cache, memory: Memory) -> tuple[Tensor, Cache]:
+    def step(self, tokens: Tensor, consumed: Tensor, cache: Cache, memory: Memory) -> tuple[Tensor, Growth]:
         self.steps += 1
         return super().step(tokens, consumed, cache, memory)
 
@@ -87,17 +87,17 @@ class Stepped(RandomModel):
 class Coarse(RandomModel):
     """Answer in bfloat16, as a model does on a GPU."""
 
-    def step(self, tokens: Tensor, consumed: Tensor, cache: Cache, memory: Memory) -> tuple[Tensor, Cache]:
-        logits, cache = super().step(tokens, consumed, cache, memory)
-        return logits.bfloat16(), cache
+    def step(self, tokens: Tensor, consumed: Tensor, cache: Cache, memory: Memory) -> tuple[Tensor, Growth]:
+        logits, growth = super().step(tokens, consumed, cache, memory)
+        return logits.bfloat16(), growth
 
 
 class Refined(Coarse):
     """Give the same answers in float64."""
 
-    def step(self, tokens: Tensor, consumed: Tensor, cache: Cache, memory: Memory) -> tuple[Tensor, Cache]:
-        logits, cache = super().step(tokens, consumed, cache, memory)
-        return logits.double(), cache
+    def step(self, tokens: Tensor, consumed: Tensor, cache: Cache, memory: Memory) -> tuple[Tensor, Growth]:
+        logits, growth = super().step(tokens, consumed, cache, memory)
+        return logits.double(), growth
 
 
 def test_the_answers_of_a_coarse_model_are_summed_finely() -> None:

@@ -18,6 +18,7 @@ from safetensors import SafetensorError
 from copyfit import __version__
 from copyfit.config import Section, check
 from copyfit.errors import CheckpointError, ConfigError, CopyfitError
+from copyfit.folders import sync
 from copyfit.models.config import AnyModelSection, ModelSection
 from copyfit.text.tokenizer import SourceTokenizer
 from copyfit.text.units import check_unit
@@ -172,12 +173,12 @@ def _replace(directory: Path, files: Mapping[str, bytes]) -> None:
         fresh.mkdir()
         for name, content in files.items():
             _write(fresh / name, content)
-        _sync(fresh)
+        sync(fresh)
         if directory.exists():
             shutil.rmtree(previous, ignore_errors=True)
             directory.rename(previous)
         fresh.rename(directory)
-        _sync(directory.parent)
+        sync(directory.parent)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     shutil.rmtree(previous, ignore_errors=True)
@@ -192,14 +193,6 @@ def _write(path: Path, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _sync(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def read_config(directory: Path) -> CheckpointConfig:

@@ -4,11 +4,14 @@ import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from copyfit.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 
 class Section(BaseModel):
@@ -43,11 +46,21 @@ def check(values: Mapping[str, Any], section: type[S], *, where: str) -> S:
         raise ConfigError(f"{where}: {problem}") from problem
     except ValidationError as problem:
         first = problem.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in first["loc"])
-        if first["type"] == "extra_forbidden":
-            raise ConfigError(f"{where}: unknown key {key!r}{_suggest(section, first['loc'])}") from problem
-        message = first["msg"].removeprefix("Value error, ")
-        raise ConfigError(f"{where}: {key or 'the whole'}: {message}, given {first['input']!r}") from problem
+        raise ConfigError(f"{where}: {_complaint(first, section)}") from problem
+
+
+def _complaint(error: "ErrorDetails", section: type[BaseModel]) -> str:
+    key = ".".join(map(str, error["loc"]))
+    match error["type"]:
+        case "extra_forbidden":
+            return f"unknown key {key!r}{_suggest(section, error['loc'])}"
+        case "missing":
+            return f"the key {key!r} must be given"
+        case "value_error":
+            # A section's own rule, which says itself what was given.
+            message = error["msg"].removeprefix("Value error, ")
+            return f"{key}: {message}" if key else message
+    return f"{key}: {error['msg']}, given {error['input']!r}"
 
 
 def _suggest(section: type[BaseModel], location: tuple[int | str, ...]) -> str:

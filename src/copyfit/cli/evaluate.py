@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from copyfit.cli import scoring, talk
+from copyfit.cli.headlines import ANY
 from copyfit.cli.lines import open_output
 from copyfit.data.corpus import read_pairs
 from copyfit.errors import RequestError
@@ -14,6 +15,7 @@ from copyfit.evaluation.evaluate import Evaluation, Settings
 from copyfit.evaluation.evaluate import evaluate as run
 from copyfit.evaluation.lengths import Length
 from copyfit.evaluation.rouge import Rouge
+from copyfit.writing.requests import Wish
 from copyfit.writing.writer import Effort, Writer
 
 Limit = Annotated[
@@ -74,6 +76,7 @@ def evaluate(
 ) -> None:
     """Write a headline for each pair of a file and measure quality and length error."""
     lengths = [scoring.parse_length(text) for text in dict.fromkeys(length or ["reference"])]
+    _check(lengths, unit, mode)
     effort = Effort(
         num_beams=num_beams,
         batch_size=batch_size,
@@ -107,6 +110,12 @@ def evaluate(
             talk.put_json(evaluation.to_json())
         else:
             talk.put("\n".join(_report(evaluation)))
+
+
+def _check(lengths: Sequence[Length], unit: str, mode: str) -> None:
+    """Tell mistakes of the flags before a model is opened, and not as those of some pair."""
+    for length in lengths:
+        Wish(1 if length == "reference" else length, unit=unit, mode=mode).resolve(ANY)
 
 
 def _limit(text: str | None, length: Length) -> int | None:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from copyfit.generation.layout import NOWHERE
 from copyfit.generation.rules import Rules
-from copyfit.models.contract import Cache, reorder
+from copyfit.models.contract import Tree, inherit, map_tree
 from copyfit.text.automaton import PADDING, START
 
 NONE = -torch.inf
@@ -26,11 +26,15 @@ class Beams(NamedTuple):
     """The token that the model is fed next."""
     score: Float[Tensor, "rows beams"]
     spent: Int[Tensor, "rows beams"]
-    state: Int[Tensor, "rows beams"]
+    place: Int[Tensor, "rows beams"]
+    """Where it stands in the grammar."""
     position: Float[Tensor, "rows beams"]
     """What the model is told of the budget consumed."""
     text_hash: Int[Tensor, "rows beams"]
-    cache: Cache
+    state: Tree
+    """The model's, [rows, beams, ...]."""
+    seen: Bool[Tensor, "rows beams steps beams"]
+    """What each of them sees of the model's history."""
 
 
 class Finished(NamedTuple):
@@ -57,7 +61,7 @@ class Choice(NamedTuple):
     """Of the old hypotheses that end, their END included; `NONE` for the others."""
 
 
-def begin(rules: Rules, cache: Cache) -> tuple[Beams, Finished]:
+def begin(rules: Rules, state: Tree) -> tuple[Beams, Finished]:
     """Begin with one empty hypothesis a row, or with as many as there are samples, and nothing finished."""
     first = rules.beams == 0 if rules.sampling is None else torch.ones_like(rules.beams).bool()
     rows = torch.zeros_like(rules.start)[:, None]
@@ -74,10 +78,11 @@ def begin(rules: Rules, cache: Cache) -> tuple[Beams, Finished]:
         last=of_beams() + START,
         score=of_beams().float().masked_fill(~first, NONE),
         spent=of_beams(),
-        state=(of_beams() + rules.start[:, None]).masked_fill(~first, NOWHERE),
+        place=(of_beams() + rules.start[:, None]).masked_fill(~first, NOWHERE),
         position=of_beams().float(),
         text_hash=of_beams(),
-        cache=reorder(cache, of_beams()),
+        state=map_tree(lambda leaf: inherit(leaf, of_beams()), state),
+        seen=(of_beams()[..., None, None] + rules.tokens[:, None] + rules.beams) < 0,
     )
     finished = Finished(
         tokens=of_kept()[..., None] + torch.full_like(rules.tokens, PADDING),

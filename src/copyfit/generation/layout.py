@@ -20,6 +20,10 @@ About what writing it later would cost; without it, hypotheses that have yet to 
 """
 
 
+LOT = 16
+"""By how many steps the part of a history that is looked at grows."""
+
+
 class Layout(NamedTuple):
     """The grammars of a batch, their states numbered through, and the bounds of its rows."""
 
@@ -55,6 +59,23 @@ class Layout(NamedTuple):
     """A place for each hypothesis that grows, as the next two have one for each finished text and token."""
     kept: NDArray[np.int64]
     tokens: NDArray[np.int64]
+
+
+OF_ROWS = ("classes", "start", "floor", "limit", "max_steps", "scale", "prefix")
+"""The fields of a layout that have rows first."""
+
+
+class Reading(NamedTuple):
+    """What a model reads for the rows of a batch: every distinct source once."""
+
+    tokens: NDArray[np.int64]
+    """[sources, time]"""
+    lengths: NDArray[np.int64]
+    """[sources]"""
+    reads: NDArray[np.int64]
+    """[rows]: the source of each row."""
+    budget: NDArray[np.float32]
+    """[rows]: what the model is told."""
 
 
 class _Blocks(NamedTuple):
@@ -93,6 +114,23 @@ def lay_out(jobs: Sequence[Job], counting: Counting, options: SearchOptions) -> 
         kept=np.arange(options.keep, dtype=np.int64),
         tokens=np.arange(max(job.max_steps for job in jobs), dtype=np.int64),
     )
+
+
+def lay_out_sources(jobs: Sequence[Job]) -> Reading:
+    """Put the sources of jobs into arrays; jobs with one source share it."""
+    numbers: dict[tuple[int, ...], int] = {}
+    reads = [numbers.setdefault(job.source, len(numbers)) for job in jobs]
+    return Reading(
+        pad(list(numbers)),
+        np.array([len(source) for source in numbers], dtype=np.int64),
+        np.array(reads, dtype=np.int64),
+        np.array([job.aim for job in jobs], dtype=np.float32),
+    )
+
+
+def room(step: int, steps: int) -> int:
+    """Return how much of a history of so many steps is looked at in a step; a few sizes serve all steps."""
+    return min(steps, LOT * (step // LOT + 1))
 
 
 def pad(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:

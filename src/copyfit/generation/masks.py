@@ -22,11 +22,11 @@ def favour(rules: Rules, beams: Beams) -> Float[Tensor, "rows beams vocabulary"]
 def _fit(rules: Rules, beams: Beams) -> Float[Tensor, "rows beams vocabulary"]:
     left = rules.limit[:, None] - beams.spent
     steps_left = (rules.max_steps - beams.step)[:, None, None]
-    following = rules.next_state[beams.state].long()
-    left_then = (left[..., None] - rules.cost[beams.state]).clamp(min=-1)
+    following = rules.next_state[beams.place].long()
+    left_then = (left[..., None] - rules.cost[beams.place]).clamp(min=-1)
     by_class = rules.bonus[following].masked_fill(rules.steps[following, left_then] >= steps_left, NONE)
-    may_end = rules.steps[beams.state, left] == 0
-    ending = rules.bonus[beams.state].masked_fill(~may_end, NONE)
+    may_end = rules.steps[beams.place, left] == 0
+    ending = rules.bonus[beams.place].masked_fill(~may_end, NONE)
     choices = torch.cat([by_class[..., :-1], ending[..., None]], dim=-1)
     return choices.gather(-1, rules.classes[:, None].expand(-1, choices.shape[1], -1))
 

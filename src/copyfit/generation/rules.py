@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from copyfit.generation.jobs import Job, Sampling, SearchOptions
-from copyfit.generation.layout import Layout
+from copyfit.generation.layout import Layout, Reading
 from copyfit.generation.sampling import uniform_numbers
 
 
@@ -38,6 +38,20 @@ class Rules(NamedTuple):
     """One random number for each token that may be drawn."""
     sampling: Sampling | None
     """How tokens are drawn; None keeps the best instead."""
+
+
+class Sources(NamedTuple):
+    """A reading as tensors, field by field."""
+
+    tokens: Int[Tensor, "sources time"]
+    lengths: Int[Tensor, " sources"]
+    reads: Int[Tensor, " rows"]
+    budget: Float[Tensor, " rows"]
+
+
+def sources_of(reading: Reading, device: torch.device) -> Sources:
+    """Put a reading on a device."""
+    return Sources._make(torch.from_numpy(array).to(device) for array in reading)
 
 
 def rules_of(layout: Layout, jobs: Sequence[Job], options: SearchOptions, device: torch.device) -> Rules:

@@ -1,6 +1,7 @@
 """Beam search that cannot miss its budget: one pure function of tensors advances all beams by one token."""
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -8,49 +9,65 @@ from torch import Tensor
 
 from copyfit.generation.beams import NONE, Beams, Choice, Finished, begin
 from copyfit.generation.jobs import always
-from copyfit.generation.layout import NOWHERE
+from copyfit.generation.layout import NOWHERE, room
 from copyfit.generation.masks import favour
-from copyfit.generation.rules import Rules
+from copyfit.generation.rules import Rules, Sources
 from copyfit.generation.sampling import draw
-from copyfit.models.contract import Cache, Memory, Seq2Seq, inherit, reorder
+from copyfit.models.contract import (
+    Cache,
+    Memory,
+    Seq2Seq,
+    Tree,
+    blank,
+    descend,
+    inherit,
+    leaves,
+    map_tree,
+    write_down,
+)
 from copyfit.text.automaton import END, FIRST_PIECE
 
 
 def search(
     model: Seq2Seq,
     rules: Rules,
+    sources: Sources,
     *,
-    source: Int[Tensor, "rows time"],
-    source_lengths: Int[Tensor, " rows"],
-    budget: Float[Tensor, " rows"],
     wanted: Callable[[], bool] = always,
 ) -> Finished:
     """Search all rows of a batch to their ends, or until they are no longer wanted."""
-    memory, cache = model.start(source, source_lengths, budget)
-    beams, finished = begin(rules, cache)
+    started = model.start(*sources)
+    beams, finished = begin(rules, started.state)
+    steps = len(rules.tokens)
+    history = blank(started.entry, steps=steps, beams=len(rules.beams))
     # One step more than a text has pieces, for its END.
-    for _ in range(beams.tokens.shape[2] + 1):
-        beams, finished = advance(model, rules, beams, finished, memory=memory)
+    for step in range(steps + 1):
+        written = map_tree(partial(_first_steps, count=room(step, steps)), history)
+        beams, finished, entry = advance(
+            model, rules, beams, finished, history=written, memory=started.memory
+        )
         if bool(finished.done.all()) or not wanted():
             break
+        write_down(history, entry, step)
     return finished
 
 
 def advance(
-    model: Seq2Seq, rules: Rules, beams: Beams, finished: Finished, *, memory: Memory
-) -> tuple[Beams, Finished]:
-    """Write one more token of every hypothesis; keep the best, and those that end.
+    model: Seq2Seq, rules: Rules, beams: Beams, finished: Finished, *, history: Tree, memory: Memory
+) -> tuple[Beams, Finished, Tree]:
+    """Write one more token of every hypothesis; keep the best, and those that end; return the new entry.
 
     A pure function of tensors: nothing in it depends on their values in Python.
     """
-    logits, cache = model.step(beams.last, beams.position, beams.cache, memory)
+    cache = Cache(beams.state, history, _first_steps(beams.seen, count=_steps_of(history)))
+    logits, growth = model.step(beams.last, beams.position, cache, memory)
     log_probabilities = logits.to(torch.promote_types(logits.dtype, torch.float32)).log_softmax(dim=-1)
     choose = _best if rules.sampling is None else _drawn
     choice = choose(rules, beams, log_probabilities, favour(rules, beams))
     finished = _collect(rules, beams, choice, finished)
-    beams = _extend(rules, beams, choice, cache)
+    beams = _extend(rules, beams, choice, growth.state)
     done = ~(_hopes(rules, beams) > _bar(rules, finished)).any(dim=-1)
-    return beams, finished._replace(done=done)
+    return beams, finished._replace(done=done), growth.entry
 
 
 def _best(
@@ -121,11 +138,11 @@ def _collect(rules: Rules, beams: Beams, choice: Choice, finished: Finished) -> 
     )
 
 
-def _extend(rules: Rules, beams: Beams, choice: Choice, cache: Cache) -> Beams:
+def _extend(rules: Rules, beams: Beams, choice: Choice, state: Tree) -> Beams:
     """Give every chosen hypothesis its parent's past and its new token."""
     parents = choice.parents
-    state, token_class = inherit(beams.state, parents), rules.classes.gather(1, choice.tokens)
-    cost = rules.cost[state, token_class]
+    place, token_class = inherit(beams.place, parents), rules.classes.gather(1, choice.tokens)
+    cost = rules.cost[place, token_class]
     spent = inherit(beams.spent, parents) + cost
     alive = choice.score > NONE
     moved = inherit(beams.position, parents) + rules.trained_cost[choice.tokens]
@@ -137,11 +154,21 @@ def _extend(rules: Rules, beams: Beams, choice: Choice, cache: Cache) -> Beams:
         last=choice.tokens,
         score=choice.score,
         spent=spent.where(alive, 0),
-        state=rules.next_state[state, token_class].long().where(alive, NOWHERE),
+        place=rules.next_state[place, token_class].long().where(alive, NOWHERE),
         position=torch.where(cost > 0, spent * rules.scale[:, None], moved),
         text_hash=_hash(rules, inherit(beams.text_hash, parents), choice.tokens),
-        cache=reorder(cache, parents),
+        state=map_tree(lambda leaf: inherit(leaf, parents), state),
+        seen=descend(beams.seen, parents, beams.step),
     )
+
+
+def _first_steps(history: Tensor, *, count: int) -> Tensor:
+    return history[:, :, :count]
+
+
+def _steps_of(history: Tree) -> int:
+    """Return how many steps a history has room for; none where the model keeps none."""
+    return next((leaf.shape[2] for leaf in leaves(history)), 0)
 
 
 def _hopes(rules: Rules, beams: Beams) -> Float[Tensor, "rows beams"]:
@@ -165,8 +192,8 @@ def _bar(rules: Rules, finished: Finished) -> Float[Tensor, "rows 1"]:
 def _hash(
     rules: Rules, text_hash: Int[Tensor, "rows beams"], tokens: Int[Tensor, "rows beams"]
 ) -> Int[Tensor, "rows beams"]:
-    multiplier, addend = rules.text_hash[tokens].unbind(-1)
-    return text_hash * multiplier + addend
+    step = rules.text_hash[tokens]
+    return text_hash * step[..., 0] + step[..., 1]
 
 
 def _falling(ranks: Float[Tensor, "rows places"]) -> Int[Tensor, "rows places"]:

@@ -5,7 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from copyfit.models.config import LengthBinsSection
-from copyfit.models.contract import Batch, Cache, Memory
+from copyfit.models.contract import Batch, Started
 from copyfit.models.transformer import Transformer
 
 
@@ -26,13 +26,15 @@ class LengthBins(Transformer):
 
     def start(
         self,
-        source: Int[Tensor, "rows time"],
-        source_lengths: Int[Tensor, " rows"],
+        source: Int[Tensor, "sources time"],
+        source_lengths: Int[Tensor, " sources"],
+        reads: Int[Tensor, " rows"],
         budget: Float[Tensor, " rows"],
-    ) -> tuple[Memory, Cache]:
-        """Read the sources behind their markers."""
-        marked = torch.cat((self._markers(budget)[:, None], source), dim=1)
-        return super().start(marked, source_lengths + 1, budget)
+    ) -> Started:
+        """Read the sources behind their markers, for every row anew, since its budget chooses the marker."""
+        marked = torch.cat((self._markers(budget)[:, None], source.index_select(0, reads)), dim=1)
+        rows = torch.arange(reads.shape[0], device=reads.device)
+        return super().start(marked, source_lengths.index_select(0, reads) + 1, rows, budget)
 
     def _markers(self, budget: Tensor) -> Tensor:
         return self.first_marker + (budget[:, None] > self.edges).sum(dim=-1)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 if TYPE_CHECKING:
@@ -14,9 +14,37 @@ else:
     Tree = tuple
 """An immutable nested tuple of tensors, the row first in every one of them."""
 Memory = Tree
-"""What belongs to a source row: computed once, never repeated for a beam, never reordered."""
-Cache = Tree
-"""What belongs to a hypothesis: [rows, beams, ...] in every tensor."""
+"""What belongs to a row's source: computed once, never repeated for a beam, never reordered."""
+
+
+class Started(NamedTuple):
+    """What a model makes of its sources, before a token is written."""
+
+    memory: Memory
+    state: Tree
+    """Of one empty hypothesis a row, [rows, 1, ...]."""
+    entry: Tree
+    """Zeros, of the shape of what one empty hypothesis a row would add to the history."""
+
+
+class Cache(NamedTuple):
+    """What belongs to hypotheses: a state that every step replaces, and a history that every step adds to."""
+
+    state: Tree
+    """[rows, beams, ...]: goes with its hypothesis."""
+    history: Tree
+    """[rows, heads, steps, beams, features]: stays where it was written; `seen` tells whose it is."""
+    seen: Bool[Tensor, "rows beams steps beams"]
+    """Which beam of which earlier step each hypothesis goes on from."""
+
+
+class Growth(NamedTuple):
+    """What a step makes of a cache."""
+
+    state: Tree
+    """The new state."""
+    entry: Tree
+    """What the step adds to the history, [rows, heads, beams, features]."""
 
 
 def map_tree(function: Callable[[Tensor], Tensor], tree: Tree) -> Tree:
@@ -24,13 +52,41 @@ def map_tree(function: Callable[[Tensor], Tensor], tree: Tree) -> Tree:
     return tuple(function(leaf) if isinstance(leaf, Tensor) else map_tree(function, leaf) for leaf in tree)
 
 
-def reorder(cache: Cache, parents: Int[Tensor, "rows beams"]) -> Cache:
-    """Give every new hypothesis the cache of its parent."""
-    return map_tree(lambda leaf: inherit(leaf, parents), cache)
+def blank(entry: Tree, *, steps: int, beams: int) -> Tree:
+    """Return a history of so many steps in which nothing is written yet."""
+
+    def blank_leaf(leaf: Tensor) -> Tensor:
+        rows, heads, _, features = leaf.shape
+        return leaf.new_zeros(rows, heads, steps, beams, features)
+
+    return map_tree(blank_leaf, entry)
+
+
+def write_down(history: Tree, entry: Tree, step: int) -> None:
+    """Write what a step adds into its place of a history: the one thing that is ever changed in place."""
+    for whole, part in zip(leaves(history), leaves(entry), strict=True):
+        whole[:, :, step] = part
+
+
+def descend(
+    seen: Bool[Tensor, "rows beams steps beams"], parents: Int[Tensor, "rows beams"], step: Int[Tensor, ""]
+) -> Bool[Tensor, "rows beams steps beams"]:
+    """Let every new hypothesis see what its parent saw, and at this step the parent."""
+    _, _, steps, beams = seen.shape
+    now = torch.arange(steps, device=seen.device) == step
+    own = torch.arange(beams, device=seen.device) == parents[..., None]
+    return inherit(seen, parents) | (now[:, None] & own[:, :, None, :])
+
+
+def leaves(tree: Tree) -> list[Tensor]:
+    """Return the tensors of a tree in their order."""
+    return [tensor for leaf in tree for tensor in ([leaf] if isinstance(leaf, Tensor) else leaves(leaf))]
 
 
 def inherit(values: Tensor, parents: Int[Tensor, "rows beams"]) -> Tensor:
     """Give every new hypothesis what is its parent's, [rows, beams, ...]."""
+    if values.dim() == parents.dim():
+        return values.gather(1, parents)
     rows = torch.arange(parents.shape[0], device=parents.device)[:, None]
     return values[rows, parents]
 
@@ -41,11 +97,12 @@ class Seq2Seq(Protocol):
 
     def start(
         self,
-        source: Int[Tensor, "rows time"],
-        source_lengths: Int[Tensor, " rows"],
+        source: Int[Tensor, "sources time"],
+        source_lengths: Int[Tensor, " sources"],
+        reads: Int[Tensor, " rows"],
         budget: Float[Tensor, " rows"],
-    ) -> tuple[Memory, Cache]:
-        """Read the sources; return their memory and the cache of one empty hypothesis a row."""
+    ) -> Started:
+        """Read the sources, each once; `reads` tells which of them each row has, with a budget of its own."""
         ...
 
     def step(
@@ -54,8 +111,8 @@ class Seq2Seq(Protocol):
         consumed: Float[Tensor, "rows beams"],
         cache: Cache,
         memory: Memory,
-    ) -> tuple[Float[Tensor, "rows beams vocabulary"], Cache]:
-        """Feed each hypothesis its last token; return the logits of the next one and the longer cache.
+    ) -> tuple[Float[Tensor, "rows beams vocabulary"], Growth]:
+        """Feed each hypothesis its last token; return the logits of the next one and what is new.
 
         `consumed` is the budget spent so far, that of the fed token included.
         """
@@ -96,10 +153,11 @@ class Model(nn.Module):
 
     def start(
         self,
-        source: Int[Tensor, "rows time"],
-        source_lengths: Int[Tensor, " rows"],
+        source: Int[Tensor, "sources time"],
+        source_lengths: Int[Tensor, " sources"],
+        reads: Int[Tensor, " rows"],
         budget: Float[Tensor, " rows"],
-    ) -> tuple[Memory, Cache]:
+    ) -> Started:
         """Read the sources, as `Seq2Seq` says."""
         raise NotImplementedError
 
@@ -109,7 +167,7 @@ class Model(nn.Module):
         consumed: Float[Tensor, "rows beams"],
         cache: Cache,
         memory: Memory,
-    ) -> tuple[Float[Tensor, "rows beams vocabulary"], Cache]:
+    ) -> tuple[Float[Tensor, "rows beams vocabulary"], Growth]:
         """Write one token more, as `Seq2Seq` says."""
         raise NotImplementedError
 

@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from copyfit.models.config import ConvolutionalSection
-from copyfit.models.contract import Batch, Cache, Memory, Model
+from copyfit.models.contract import Batch, Cache, Growth, Memory, Model, Started
 from copyfit.nn.attention import Packed, Padded
 from copyfit.nn.blocks import linear_weights
 from copyfit.nn.convolution import (
@@ -62,17 +62,19 @@ class Convolutional(Model):
 
     def start(
         self,
-        source: Int[Tensor, "rows time"],
-        source_lengths: Int[Tensor, " rows"],
+        source: Int[Tensor, "sources time"],
+        source_lengths: Int[Tensor, " sources"],
+        reads: Int[Tensor, " rows"],
         budget: Float[Tensor, " rows"],
-    ) -> tuple[Memory, Cache]:
+    ) -> Started:
         """Read the sources; return their keys and values, and the past of an empty hypothesis."""
         mask = Padded.of(source_lengths, source.shape[1]).mask
         places = torch.arange(source.shape[1], device=source.device).expand_as(source)
-        joined = self._encode(source, places, places.masked_fill(~mask, -1))
-        before = joined.new_zeros(source.shape[0], 1, (self.section.kernel - 1) * self.section.width)
-        place = torch.zeros(source.shape[0], 1, dtype=torch.long, device=source.device)
-        return (mask, budget, joined), (place, *(before for _ in self.decoder))
+        joined = self._encode(source, places, places.masked_fill(~mask, -1)).index_select(0, reads)
+        before = joined.new_zeros(joined.shape[0], 1, (self.section.kernel - 1) * self.section.width)
+        place = torch.zeros_like(reads)[:, None]
+        memory = (mask.index_select(0, reads), budget, joined)
+        return Started(memory, (place, *(before for _ in self.decoder)), ())
 
     def step(
         self,
@@ -80,10 +82,10 @@ class Convolutional(Model):
         consumed: Float[Tensor, "rows beams"],  # noqa: ARG002
         cache: Cache,
         memory: Memory,
-    ) -> tuple[Float[Tensor, "rows beams vocabulary"], Cache]:
-        """Feed each hypothesis its last token; return the logits of the next one and the longer past."""
+    ) -> tuple[Float[Tensor, "rows beams vocabulary"], Growth]:
+        """Feed each hypothesis its last token; return the logits of the next one and what is new."""
         mask, budget, joined = cast(tuple[Tensor, ...], memory)
-        place, *past = cast(tuple[Tensor, ...], cache)
+        place, *past = cast(tuple[Tensor, ...], cache.state)
         embedded = self.target_table(tokens, place)
         rows = Padded(mask)
         view = SourceView(embedded, rows, joined, rows, source_lengths=mask.sum(dim=-1, keepdim=True))
@@ -92,7 +94,7 @@ class Convolutional(Model):
         for block, before in zip(self.decoder, past, strict=True):
             hidden, after = cast(DecoderBlock, block).step(hidden, before, view)
             grown.append(after)
-        return self._score(hidden), (place + 1, *grown)
+        return self._score(hidden), Growth((place + 1, *grown), ())
 
     def useful_flops(self, source_tokens: int, target_tokens: int) -> float:
         """Count the work of training on these real tokens: 6 a weight passed, attention scores left out."""

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from copyfit.models.contract import Cache, Memory, Seq2Seq
+from copyfit.models.contract import Cache, Growth, Memory, Seq2Seq, Started, Tree
 
 
 class Ensemble:
@@ -19,13 +19,15 @@ class Ensemble:
 
     def start(
         self,
-        source: Int[Tensor, "rows time"],
-        source_lengths: Int[Tensor, " rows"],
+        source: Int[Tensor, "sources time"],
+        source_lengths: Int[Tensor, " sources"],
+        reads: Int[Tensor, " rows"],
         budget: Float[Tensor, " rows"],
-    ) -> tuple[Memory, Cache]:
+    ) -> Started:
         """Let every model read the sources."""
-        started = [model.start(source, source_lengths, budget) for model in self.models]
-        return tuple(memory for memory, _ in started), tuple(cache for _, cache in started)
+        started = [model.start(source, source_lengths, reads, budget) for model in self.models]
+        memories, states, entries = zip(*started, strict=True)
+        return Started(memories, states, entries)
 
     def step(
         self,
@@ -33,11 +35,15 @@ class Ensemble:
         consumed: Float[Tensor, "rows beams"],
         cache: Cache,
         memory: Memory,
-    ) -> tuple[Float[Tensor, "rows beams vocabulary"], Cache]:
+    ) -> tuple[Float[Tensor, "rows beams vocabulary"], Growth]:
         """Return the logarithm of the models' mean probabilities."""
-        parts = zip(
-            self.models, cast(tuple[Cache, ...], cache), cast(tuple[Memory, ...], memory), strict=True
+        trees = zip(
+            *(cast(tuple[Tree, ...], tree) for tree in (cache.state, cache.history, memory)), strict=True
         )
-        stepped = [model.step(tokens, consumed, past, source) for model, past, source in parts]
+        stepped = [
+            model.step(tokens, consumed, Cache(state, history, cache.seen), own)
+            for model, (state, history, own) in zip(self.models, trees, strict=True)
+        ]
         logs = torch.stack([logits.log_softmax(-1) for logits, _ in stepped])
-        return logs.logsumexp(0) - math.log(len(self.models)), tuple(grown for _, grown in stepped)
+        states, entries = zip(*(growth for _, growth in stepped), strict=True)
+        return logs.logsumexp(0) - math.log(len(self.models)), Growth(states, entries)

@@ -8,9 +8,19 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from copyfit.models.config import TransformerShape
-from copyfit.models.contract import Batch, Cache, Memory, Model
+from copyfit.models.contract import Batch, Cache, Growth, Memory, Model, Started, Tree
 from copyfit.nn.attention import Packed, Padded, Rows
-from copyfit.nn.blocks import DecoderLayer, EncoderLayer, Past, Shape, linear_weights, working_dtype
+from copyfit.nn.blocks import (
+    DecoderLayer,
+    EncoderLayer,
+    Keys,
+    Shape,
+    View,
+    hide,
+    linear_weights,
+    turned,
+    working_dtype,
+)
 from copyfit.nn.positions import Place, absolute, encode_place
 
 
@@ -51,17 +61,21 @@ class Transformer(Model):
 
     def start(
         self,
-        source: Int[Tensor, "rows time"],
-        source_lengths: Int[Tensor, " rows"],
+        source: Int[Tensor, "sources time"],
+        source_lengths: Int[Tensor, " sources"],
+        reads: Int[Tensor, " rows"],
         budget: Float[Tensor, " rows"],
-    ) -> tuple[Memory, Cache]:
+    ) -> Started:
         """Read the sources; return what the decoder needs of them, and an empty past."""
         rows = Padded.of(source_lengths, source.shape[1])
         index = torch.arange(source.shape[1], device=source.device).expand_as(source)
-        keys = self._memory(self._encode(source, index, rows))
-        shape = (source.shape[0], 1, self.section.heads, 0, self.section.width // self.section.heads)
-        empty = Past(*(keys[0].new_zeros(shape) for _ in range(2)))
-        return (rows.mask, budget, keys), tuple(empty for _ in self.decoder)
+        keys = [turned(joined) for joined in self._memory(self._encode(source, index, rows))]
+        own: list[Tree] = [Keys(*(part.index_select(0, reads) for part in layer)) for layer in keys]
+        number = torch.zeros_like(budget)[:, None]
+        shape = (reads.shape[0], self.section.heads, 1, self.section.width // self.section.heads)
+        nothing = Keys(*(keys[0].value.new_zeros(shape) for _ in range(2)))
+        unseen = hide(rows.mask.index_select(0, reads))
+        return Started((unseen, budget, tuple(own)), (number,), tuple(nothing for _ in self.decoder))
 
     def step(
         self,
@@ -69,17 +83,18 @@ class Transformer(Model):
         consumed: Float[Tensor, "rows beams"],
         cache: Cache,
         memory: Memory,
-    ) -> tuple[Float[Tensor, "rows beams vocabulary"], Cache]:
-        """Feed each hypothesis its last token; return the logits of the next one and the longer past."""
-        mask, budget, keys = cast(tuple[Tensor, Tensor, tuple[Tensor, ...]], memory)
-        past = [Past(*layer) for layer in cast(tuple[Past, ...], cache)]
-        index = torch.full_like(consumed, past[0].key.shape[-2])
-        hidden = self._embed_target(tokens, Place(index, consumed, budget[:, None].expand_as(consumed)))
-        grown = []
-        for layer, before, source_keys in zip(self.decoder, past, keys, strict=True):
-            hidden, after = cast(DecoderLayer, layer).step(hidden, before, source_keys, Padded(mask))
-            grown.append(after)
-        return self._score(hidden), tuple(grown)
+    ) -> tuple[Float[Tensor, "rows beams vocabulary"], Growth]:
+        """Feed each hypothesis its last token; return the logits of the next one and what is new."""
+        unseen, budget, keys = cast(tuple[Tensor, Tensor, tuple[Keys, ...]], memory)
+        (number,) = cast(tuple[Tensor], cache.state)
+        view = View(hide(cache.seen.flatten(2))[:, None], unseen[:, None, None])
+        hidden = self._embed_target(tokens, Place(number, consumed, budget[:, None].expand_as(consumed)))
+        entry = []
+        layers = zip(self.decoder, cast(tuple[Keys, ...], cache.history), keys, strict=True)
+        for layer, past, source_keys in layers:
+            hidden, new = cast(DecoderLayer, layer).step(hidden, Keys(*past), Keys(*source_keys), view)
+            entry.append(new)
+        return self._score(hidden), Growth((number + 1,), tuple(entry))
 
     def useful_flops(self, source_tokens: int, target_tokens: int) -> float:
         """Count the work of training on these real tokens: 6 a weight passed, attention scores left out."""

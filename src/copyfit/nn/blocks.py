@@ -4,20 +4,31 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple, cast
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
-from torch.nn.functional import relu, scaled_dot_product_attention
+from torch.nn.functional import relu
 
-from copyfit.nn.attention import Padded, Rows
+from copyfit.nn.attention import Rows
 
 Norm = Literal["pre", "post"]
 
 
-class Past(NamedTuple):
-    """The keys and values of a hypothesis so far, [rows, beams, heads, time, features] each."""
+class Keys(NamedTuple):
+    """Keys and values of the tokens that a query may see: [rows, heads, ..., features] each.
+
+    Those of sources have their keys turned and scaled beforehand, [rows, heads, features, time].
+    """
 
     key: Tensor
     value: Tensor
+
+
+class View(NamedTuple):
+    """What a new token may not see, as minus infinity in the place of 0."""
+
+    past: Float[Tensor, "rows 1 beams slots"]
+    """Places of the history, steps and beams in one."""
+    source: Float[Tensor, "rows 1 1 time"]
 
 
 class Shape(NamedTuple):
@@ -77,14 +88,19 @@ class SelfAttention(nn.Module):
         return cast(Tensor, self.outputs(rows.attend_within(self._split(inputs), causal=causal).flatten(-2)))
 
     def step(
-        self, inputs: Float[Tensor, "rows beams width"], past: Past
-    ) -> tuple[Float[Tensor, "rows beams width"], Past]:
-        """Attend from one new token a hypothesis to its past and itself."""
-        query, key, value = (part[..., None, :] for part in self._split(inputs).unbind(-3))
-        grown = Past(torch.cat((past.key, key), dim=-2), torch.cat((past.value, value), dim=-2))
-        query, key, value = (tensor.flatten(0, 1) for tensor in (query, *grown))
-        seen = scaled_dot_product_attention(query, key, value)
-        return self.outputs(seen.reshape(inputs.shape)), grown
+        self,
+        inputs: Float[Tensor, "rows beams width"],
+        past: Keys,
+        unseen: Float[Tensor, "rows 1 beams slots"],
+    ) -> tuple[Float[Tensor, "rows beams width"], Keys]:
+        """Attend from one new token a hypothesis to itself and to what it sees of the past of all beams."""
+        query, key, value = self._split(inputs).permute(2, 0, 3, 1, 4).unbind(0)
+        query = query * query.shape[-1] ** -0.5
+        before = query @ past.key.flatten(2, 3).transpose(-1, -2) + unseen
+        itself = (query * key).sum(dim=-1, keepdim=True)
+        weights = torch.cat((before, itself), dim=-1).softmax(dim=-1)
+        seen = weights[..., :-1] @ past.value.flatten(2, 3) + weights[..., -1:] * value
+        return self.outputs(seen.transpose(1, 2).flatten(2)), Keys(key, value)
 
     def _split(self, inputs: Tensor) -> Tensor:
         joined: Tensor = self.inputs(inputs)
@@ -103,12 +119,17 @@ class CrossAttention(nn.Module):
     def forward(
         self, inputs: Float[Tensor, "*tokens width"], rows: Rows, memory: Tensor, memory_rows: Rows
     ) -> Float[Tensor, "*tokens width"]:
-        """Attend from every token to the memory of its row, [..., 2, heads, features].
-
-        Beams of a row are just queries of it.
-        """
+        """Attend from every token to the memory of its row, [..., 2, heads, features]."""
         query = self.inputs(inputs).view(*inputs.shape[:-1], self.heads, -1)
         return cast(Tensor, self.outputs(rows.attend_across(query, memory, memory_rows).flatten(-2)))
+
+    def step(
+        self, inputs: Float[Tensor, "rows beams width"], memory: Keys, unseen: Float[Tensor, "rows 1 1 time"]
+    ) -> Float[Tensor, "rows beams width"]:
+        """Attend from one new token a hypothesis to the source of its row."""
+        query = self.inputs(inputs).view(*inputs.shape[:-1], self.heads, -1).transpose(1, 2)
+        weights = (query @ memory.key + unseen).softmax(dim=-1)
+        return cast(Tensor, self.outputs((weights @ memory.value).transpose(1, 2).flatten(2)))
 
 
 class EncoderLayer(nn.Module):
@@ -142,27 +163,39 @@ class DecoderLayer(nn.Module):
     ) -> Float[Tensor, "*tokens width"]:
         """Decode all tokens of known targets at once."""
         tokens = self.residuals[0](tokens, lambda inputs: self.attention(inputs, rows, causal=True))
-        return self._after_self(tokens, rows, memory, memory_rows)
-
-    def step(
-        self, tokens: Float[Tensor, "rows beams width"], past: Past, memory: Tensor, memory_rows: Padded
-    ) -> tuple[Float[Tensor, "rows beams width"], Past]:
-        """Decode one more token of every hypothesis."""
-        grown = past
-
-        def attend(inputs: Tensor) -> Tensor:
-            nonlocal grown
-            seen, grown = self.attention.step(inputs, past)
-            return seen
-
-        tokens = self.residuals[0](tokens, attend)
-        return self._after_self(tokens, memory_rows, memory, memory_rows), grown
-
-    def _after_self(self, tokens: Tensor, rows: Rows, memory: Tensor, memory_rows: Rows) -> Tensor:
         tokens = self.residuals[1](
             tokens, lambda inputs: self.source_attention(inputs, rows, memory, memory_rows)
         )
         return cast(Tensor, self.residuals[2](tokens, self.feed_forward))
+
+    def step(
+        self, tokens: Float[Tensor, "rows beams width"], past: Keys, memory: Keys, view: View
+    ) -> tuple[Float[Tensor, "rows beams width"], Keys]:
+        """Decode one more token of every hypothesis; return what it adds to the past."""
+        entry = past
+
+        def attend(inputs: Tensor) -> Tensor:
+            nonlocal entry
+            seen, entry = self.attention.step(inputs, past, view.past)
+            return seen
+
+        tokens = self.residuals[0](tokens, attend)
+        tokens = self.residuals[1](
+            tokens, lambda inputs: self.source_attention.step(inputs, memory, view.source)
+        )
+        return cast(Tensor, self.residuals[2](tokens, self.feed_forward)), entry
+
+
+def turned(joined: Float[Tensor, "rows time 2 heads features"]) -> Keys:
+    """Lay the keys and values of sources out for `CrossAttention.step`."""
+    key, value = joined.unbind(2)
+    scaled = key.permute(0, 2, 3, 1) * key.shape[-1] ** -0.5
+    return Keys(scaled.contiguous(), value.transpose(1, 2).contiguous())
+
+
+def hide(shown: Bool[Tensor, "*places"]) -> Float[Tensor, "*places"]:
+    """Return 0 for what is shown, minus infinity for what is not."""
+    return torch.zeros_like(shown, dtype=torch.float32).masked_fill(~shown, -torch.inf)
 
 
 def linear_weights(module: nn.Module) -> int:

@@ -12,15 +12,22 @@ from torch import Tensor, nn
 
 from copyfit.generation.beams import Beams, Finished, begin
 from copyfit.generation.jobs import Counting, Job, SearchOptions
-from copyfit.generation.layout import lay_out, pad
-from copyfit.generation.rules import Rules, rules_of
+from copyfit.generation.layout import lay_out, lay_out_sources
+from copyfit.generation.rules import Rules, rules_of, sources_of
 from copyfit.generation.search import advance
-from copyfit.models.contract import Cache, Memory, Model, Tree
+from copyfit.models.contract import Model, Started, Tree, blank, leaves
 from copyfit.runtime import graphs
+from copyfit.runtime.simplify import simplify
 
 OPSET = 18
-EXAMPLE = SearchOptions(num_beams=3, keep=4, no_repeat_ngram=3)
-"""Every size of what is traced is at least two: the tracer takes a one for something that stays one."""
+EXAMPLE = SearchOptions(num_beams=5, keep=7, no_repeat_ngram=4)
+"""No two sizes of what is traced are equal and none is one: the tracer takes such sizes to stay so."""
+
+
+_OF_BEAMS = tuple(name for name in Beams._fields if name != "state")
+
+
+HISTORY_AXES = 5
 
 
 class Graphs(NamedTuple):
@@ -31,32 +38,30 @@ class Graphs(NamedTuple):
 
 
 def trace(model: Model, jobs: Sequence[Job], counting: Counting) -> Graphs:
-    """Trace a model's search on some jobs, at least two; the graphs take any others too."""
-    rules = list(rules_of(lay_out(jobs, counting, EXAMPLE), jobs, EXAMPLE, torch.device("cpu"))[:-2])
-    sources = (
-        torch.from_numpy(pad([job.source for job in jobs])),
-        torch.tensor([len(job.source) for job in jobs]),
-        torch.tensor([job.aim for job in jobs], dtype=torch.float32),
-    )
-    memory, cache = model.start(*sources)
-    state = _state(*begin(_rules(rules), cache))
-    step = _Advance(model, memory, cache)
-    # A past of two tokens, for the same reason.
-    for _ in range(2):
-        state = step(rules, leaves(memory), state)
-    names = _Names.of(memory, cache)
+    """Trace a model's search on two jobs with different sources; the graphs take any others too."""
+    jobs, cpu = [*jobs, jobs[0]], torch.device("cpu")
+    rules = list(rules_of(lay_out(jobs, counting, EXAMPLE), jobs, EXAMPLE, cpu)[:-2])
+    sources = sources_of(lay_out_sources(jobs), cpu)
+    started = model.start(*sources)
+    beams, finished = begin(_rules(rules), started.state)
+    # A past of two steps, for the same reason.
+    history = blank(started.entry, steps=2, beams=EXAMPLE.num_beams)
+    names = _Names.of(started)
     return Graphs(
         _traced(
             _Start(model),
-            (*sources, rules),
-            [graphs.SOURCE, graphs.SOURCE_LENGTHS, graphs.BUDGET, *graphs.RULES],
-            [*names.memory, *names.state],
+            (list(sources), rules),
+            [*graphs.SOURCES, *graphs.RULES],
+            [*names.memory, *names.state, *(f"{graphs.ENTRY}{name}" for name in names.history)],
         ),
         _traced(
-            step,
-            (rules, leaves(memory), list(state)),
-            [*graphs.RULES, *names.memory, *names.state],
-            [f"{graphs.NEXT}{name}" for name in names.state],
+            _Advance(model, started),
+            (rules, leaves(started.memory), list(_state(beams, finished)), leaves(history)),
+            [*graphs.RULES, *names.memory, *names.state, *names.history],
+            [
+                *(f"{graphs.NEXT}{name}" for name in names.state),
+                *(f"{graphs.ENTRY}{name}" for name in names.history),
+            ],
         ),
     )
 
@@ -64,16 +69,21 @@ def trace(model: Model, jobs: Sequence[Job], counting: Counting) -> Graphs:
 class _Names(NamedTuple):
     memory: list[str]
     state: list[str]
+    history: list[str]
 
     @classmethod
-    def of(cls, memory: Memory, cache: Cache) -> "_Names":
+    def of(cls, started: Started) -> "_Names":
+        def numbered(prefix: str, tree: Tree) -> list[str]:
+            return [f"{prefix}{number}" for number, _ in enumerate(leaves(tree))]
+
         return cls(
-            [f"{graphs.MEMORY}{number}" for number, _ in enumerate(leaves(memory))],
+            numbered(graphs.MEMORY, started.memory),
             [
-                *(f"{graphs.BEAMS}{name}" for name in Beams._fields[:-1]),
-                *(f"{graphs.CACHE}{number}" for number, _ in enumerate(leaves(cache))),
+                *(f"{graphs.BEAMS}{name}" for name in _OF_BEAMS),
+                *numbered(graphs.STATE, started.state),
                 *(f"{graphs.FINISHED}{name}" for name in Finished._fields),
             ],
+            numbered(graphs.HISTORY, started.entry),
         )
 
 
@@ -95,13 +105,18 @@ def _traced(module: nn.Module, inputs: Any, given: list[str], made: list[str]) -
         # Where in this code each came from is of no use later, and more than the rest of a small graph.
         del node.metadata_props[:]
         node.doc_string = ""
+    simplify(graph.graph)
     return graph
 
 
 def _free(inputs: Any) -> Any:
-    """Let every size of every tensor be any, or the same as another where the trace says so."""
+    """Let every size of every tensor be any, or the same as another where the trace says so.
+
+    But for the heads and features of a history, the only tensors of five axes: a model has always as many.
+    """
     if isinstance(inputs, Tensor):
-        return dict.fromkeys(range(inputs.dim()), torch.export.Dim.AUTO)
+        axes = (0, 2, 3) if inputs.dim() == HISTORY_AXES else range(inputs.dim())
+        return dict.fromkeys(axes, torch.export.Dim.AUTO)
     return type(inputs)(map(_free, inputs))
 
 
@@ -125,39 +140,45 @@ class _Start(nn.Module):
         super().__init__()
         self.model = model
 
-    def forward(
-        self, source: Tensor, source_lengths: Tensor, budget: Tensor, rules: Sequence[Tensor]
-    ) -> tuple[Tensor, ...]:
-        memory, cache = self.model.start(source, source_lengths, budget)
-        return (*leaves(memory), *_state(*begin(_rules(rules), cache)))
+    def forward(self, sources: Sequence[Tensor], rules: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        started = self.model.start(*sources)
+        beams, finished = begin(_rules(rules), started.state)
+        beside = torch.zeros_like(beams.score)[:, None, :, None]
+        entry = [leaf + beside for leaf in leaves(started.entry)]
+        return (*leaves(started.memory), *_state(beams, finished), *entry)
 
 
 class _Advance(nn.Module):
     """Write one token more of every hypothesis."""
 
-    def __init__(self, model: Model, memory: Memory, cache: Cache) -> None:
+    def __init__(self, model: Model, started: Started) -> None:
         super().__init__()
         self.model = model
-        self.memory, self.cache = _shape_of(memory), _shape_of(cache)
+        self.memory, self.state, self.history = map(_shape_of, started)
 
     def forward(
-        self, rules: Sequence[Tensor], memory: Sequence[Tensor], state: Sequence[Tensor]
+        self,
+        rules: Sequence[Tensor],
+        memory: Sequence[Tensor],
+        state: Sequence[Tensor],
+        history: Sequence[Tensor],
     ) -> tuple[Tensor, ...]:
-        growing = len(Beams._fields) - 1
-        finished = Finished._make(state[-len(Finished._fields) :])
-        cache = _tree(self.cache, iter(state[growing : -len(Finished._fields)]))
-        beams = Beams._make([*state[:growing], cache])
-        grown = advance(self.model, _rules(rules), beams, finished, memory=_tree(self.memory, iter(memory)))
-        return _state(*grown)
+        plain, last = len(_OF_BEAMS), len(Finished._fields)
+        own = _tree(self.state, iter(state[plain:-last]))
+        beams = Beams(**dict(zip(_OF_BEAMS, state[:plain], strict=True)), state=own)
+        grown, finished, entry = advance(
+            self.model,
+            _rules(rules),
+            beams,
+            Finished._make(state[-last:]),
+            history=_tree(self.history, iter(history)),
+            memory=_tree(self.memory, iter(memory)),
+        )
+        return (*_state(grown, finished), *leaves(entry))
 
 
 Shape = tuple["Shape | None", ...]
 """A tree with nothing in the place of its tensors."""
-
-
-def leaves(tree: Tree) -> list[Tensor]:
-    """Return the tensors of a tree in their order."""
-    return [tensor for leaf in tree for tensor in ([leaf] if isinstance(leaf, Tensor) else leaves(leaf))]
 
 
 def _shape_of(tree: Tree) -> Shape:
@@ -173,4 +194,5 @@ def _rules(tensors: Sequence[Tensor]) -> Rules:
 
 
 def _state(beams: Beams, finished: Finished) -> tuple[Tensor, ...]:
-    return (*beams[:-1], *leaves(beams.cache), *finished)
+    plain = (getattr(beams, name) for name in _OF_BEAMS)
+    return (*plain, *leaves(beams.state), *finished)

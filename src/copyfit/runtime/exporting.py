@@ -19,6 +19,7 @@ from copyfit.generation.jobs import Counting, Engine, Job, SearchOptions
 from copyfit.models.contract import Model
 from copyfit.runtime.export import Graphs, quiet, trace
 from copyfit.runtime.onnx_engine import engine_of
+from copyfit.runtime.simplify import turn_tables
 from copyfit.runtime.torch_engine import TorchEngine
 from copyfit.runtime.torch_model import open_model
 from copyfit.text.automaton import FIRST_PIECE
@@ -60,8 +61,7 @@ def trace_checkpoint(directory: Path) -> Traced:
 def export(traced: Traced, output: Path, *, precision: Precision) -> Agreement:
     """Write a traced model as a checkpoint of its own; refuse graphs that are not the model."""
     checkpoint = traced.checkpoint
-    store = _STORES[precision]
-    contents = {name: store(graph) for name, graph in zip(GRAPHS, traced.graphs, strict=True)}
+    contents = {name: store(graph, precision) for name, graph in zip(GRAPHS, traced.graphs, strict=True)}
     engines = TorchEngine(traced.model, torch.device("cpu")), engine_of(contents, where=output)
     agreement = _compare(engines, _trials(checkpoint), _counting(checkpoint))
     if agreement.exact < 1 or (precision == "fp32" and agreement.same < 1):
@@ -72,6 +72,11 @@ def export(traced: Traced, output: Path, *, precision: Precision) -> Agreement:
     described = replace(checkpoint, facts={**checkpoint.facts, "Exported in": precision})
     save_exported(output, described, contents, parameters=traced.parameters)
     return agreement
+
+
+def store(graph: onnx.ModelProto, precision: Precision) -> bytes:
+    """Return a graph as a file's content, its numbers stored in some precision."""
+    return _STORES[precision](graph)
 
 
 def _counting(checkpoint: Checkpoint) -> Counting:
@@ -129,6 +134,9 @@ def _in_half(graph: onnx.ModelProto) -> bytes:
 
 def _in_bytes(graph: onnx.ModelProto) -> bytes:
     """Store matrices in whole numbers of eight bits, a scale a column, and multiply them as such."""
+    exact, graph = graph, onnx.ModelProto()
+    graph.CopyFrom(exact)
+    turn_tables(graph.graph)
     arrays = {array.name for array in graph.graph.initializer if array.data_type == TensorProto.FLOAT}
     nodes = [
         node.name

@@ -12,11 +12,13 @@ from copyfit.checkpoint import GRAPHS, load_graphs
 from copyfit.environment import cores
 from copyfit.errors import CheckpointError, RequestError
 from copyfit.generation.jobs import Counting, Hypothesis, Job, SearchOptions
-from copyfit.generation.layout import lay_out, pad
+from copyfit.generation.layout import lay_out, lay_out_sources, room
 from copyfit.runtime import graphs
 from copyfit.runtime.batches import WORK, hypotheses_of, search_in_batches
 
-Arrays = Mapping[str, NDArray[Any]]
+Arrays = dict[str, NDArray[Any]]
+WORTH_LEAVING = 0.25
+"""What share of the rows of a batch must be over for the others to go on without them."""
 
 
 class Graph:
@@ -34,11 +36,10 @@ class Graph:
         self._inputs = [given.name for given in self._session.get_inputs()]
         self._outputs = [made.name for made in self._session.get_outputs()]
 
-    def __call__(self, arrays: Arrays) -> dict[str, NDArray[Any]]:
+    def __call__(self, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
         """Return the outputs by name."""
         made = self._session.run(self._outputs, {name: arrays[name] for name in self._inputs})
-        names = (name.removeprefix(graphs.NEXT) for name in self._outputs)
-        return dict(zip(names, made, strict=True))
+        return dict(zip(self._outputs, made, strict=True))
 
 
 class OnnxEngine:
@@ -65,20 +66,52 @@ class OnnxEngine:
         self, jobs: Sequence[Job], counting: Counting, options: SearchOptions
     ) -> list[list[Hypothesis]]:
         layout = lay_out(jobs, counting, options)
-        rules: dict[str, NDArray[Any]] = dict(zip(graphs.RULES, layout, strict=True))
-        sources = {
-            graphs.SOURCE: pad([job.source for job in jobs]),
-            graphs.SOURCE_LENGTHS: np.array([len(job.source) for job in jobs]),
-            graphs.BUDGET: np.array([job.aim for job in jobs], dtype=np.float32),
-        }
-        state = self._start({**rules, **sources})
-        kept = rules | {name: array for name, array in state.items() if name.startswith(graphs.MEMORY)}
+        fixed: Arrays = dict(zip(graphs.RULES, layout, strict=True))
+        state = self._start(fixed | dict(zip(graphs.SOURCES, lay_out_sources(jobs), strict=True)))
+        fixed |= _taken(state, graphs.MEMORY)
+        history = _History(_taken(state, graphs.ENTRY, cut=graphs.ENTRY))
+        found: list[list[Hypothesis]] = [[] for _ in jobs]
+        rows, steps = np.arange(len(jobs)), len(layout.tokens)
         # One step more than a text has pieces, for its END.
-        for _ in range(len(layout.tokens) + 1):
-            state = self._advance(kept | state)
-            if state[graphs.DONE].all() or not any(job.wanted() for job in jobs):
-                break
-        return hypotheses_of(*(state[name] for name in graphs.FOUND))
+        for step in range(steps + 1):
+            history.widen(room(step, steps))
+            made = self._advance(fixed | state | history.arrays)
+            state = _taken(made, graphs.NEXT, cut=graphs.NEXT)
+            over = state[graphs.DONE] | [not jobs[row].wanted() for row in rows.tolist()]
+            if over.all() or over.mean() >= WORTH_LEAVING:
+                _put(found, rows[over], state, over)
+                rows = rows[~over]
+                if not len(rows):
+                    break
+                made, state = _kept(made, ~over), _kept(state, ~over)
+                fixed = _kept(fixed, ~over)
+                history.keep(~over)
+            history.write(step, _taken(made, graphs.ENTRY, cut=graphs.ENTRY))
+        return found
+
+
+class _History:
+    """The past of all hypotheses of a batch, written once and never moved, with room for some steps."""
+
+    def __init__(self, entry: Arrays) -> None:
+        self.arrays: Arrays = {name: array[:, :, None][:, :, :0] for name, array in entry.items()}
+
+    def widen(self, steps: int) -> None:
+        """Have room for so many steps; what is written stays."""
+        for name, old in self.arrays.items():
+            rows, heads, room_before, *rest = old.shape
+            if room_before < steps:
+                self.arrays[name] = np.zeros((rows, heads, steps, *rest), dtype=old.dtype)
+                self.arrays[name][:, :, :room_before] = old
+
+    def write(self, step: int, entry: Arrays) -> None:
+        """Write what a step adds into its place."""
+        for name, whole in self.arrays.items():
+            whole[:, :, step] = entry[name]
+
+    def keep(self, rows: NDArray[np.bool_]) -> None:
+        """Let the other rows go."""
+        self.arrays = {name: array[rows] for name, array in self.arrays.items()}
 
 
 def open_onnx_engine(directory: Path) -> OnnxEngine:
@@ -90,6 +123,27 @@ def engine_of(contents: Mapping[str, bytes], *, where: Path) -> OnnxEngine:
     """Open graphs by their names; `where` is told when one cannot be used."""
     start, advance = (Graph(contents[name], threads=cores(), name=str(where / name)) for name in GRAPHS)
     return OnnxEngine(start, advance)
+
+
+def _taken(arrays: Arrays, prefix: str, *, cut: str = "") -> Arrays:
+    """Return the arrays whose names begin with a prefix, and take from these what is to be cut."""
+    return {name.removeprefix(cut): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def _kept(arrays: Arrays, rows: NDArray[np.bool_]) -> Arrays:
+    """Let the other rows go, where an array has any."""
+    shared = {
+        name: array for name, array in arrays.items() if name.removeprefix(graphs.NEXT) in graphs.SHARED
+    }
+    return {name: array[rows] for name, array in arrays.items() if name not in shared} | shared
+
+
+def _put(
+    found: list[list[Hypothesis]], rows: NDArray[np.int64], state: Arrays, over: NDArray[np.bool_]
+) -> None:
+    texts = hypotheses_of(*(state[name][over] for name in graphs.FOUND))
+    for row, hypotheses in zip(rows.tolist(), texts, strict=True):
+        found[row] = hypotheses
 
 
 def _first_line(problem: Exception) -> str:

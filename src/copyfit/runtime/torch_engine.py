@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import torch
 
 from copyfit.generation.jobs import Counting, Hypothesis, Job, SearchOptions
-from copyfit.generation.layout import lay_out, pad
-from copyfit.generation.rules import rules_of
+from copyfit.generation.layout import lay_out, lay_out_sources
+from copyfit.generation.rules import rules_of, sources_of
 from copyfit.generation.search import search
 from copyfit.models.contract import Seq2Seq
 from copyfit.runtime.batches import WORK, hypotheses_of, search_in_batches
@@ -38,9 +38,7 @@ class TorchEngine:
         finished = search(
             self._model,
             rules_of(lay_out(jobs, counting, options), jobs, options, self._device),
-            source=torch.from_numpy(pad([job.source for job in jobs])).to(self._device),
-            source_lengths=torch.tensor([len(job.source) for job in jobs], device=self._device),
-            budget=torch.tensor([job.aim for job in jobs], dtype=torch.float32, device=self._device),
+            sources_of(lay_out_sources(jobs), self._device),
             wanted=lambda: any(job.wanted() for job in jobs),
         )
         fields = (finished.tokens, finished.score, finished.spent, finished.rank)

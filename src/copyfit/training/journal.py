@@ -26,9 +26,11 @@ class Journal:
 
     def write(self, record: Mapping[str, Any]) -> None:
         """Append one record."""
-        line = json.dumps(record, ensure_ascii=False, allow_nan=False)
+        line = json.dumps(record, ensure_ascii=False, allow_nan=False).encode() + b"\n"
         try:
-            self._file.write(line.encode() + b"\n")
+            # The last room of a disk takes a part of a line without a complaint.
+            while line:
+                line = line[self._file.write(line) :]
         except OSError as problem:
             raise DataError(f"cannot write {self._path}: {problem.strerror}; make room") from problem
 

@@ -9,7 +9,8 @@ Models = str | Path | Sequence[str | Path] | None
 """One model, or several that are to write together."""
 BUNDLED: dict[str, Path] = {}
 """Models that come with the package, by name; there are none yet."""
-HUB_FILES = ("*.json", "*.safetensors", "*.txt", "*.md")
+HUB_FILES = ("*.json", "*.safetensors", "*.onnx", "*.txt", "*.md")
+"""Every kind of file that a model folder has; nothing else of a repository is downloaded."""
 
 
 def find_models(models: Models) -> list[Path]:

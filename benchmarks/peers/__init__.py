@@ -1,0 +1,1 @@
+"""Other engines, given the weights of our models."""
