@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
 import numpy as np
@@ -65,7 +65,7 @@ def served(model: Path, *flags: str) -> Iterator[Process]:
     with log.open("w") as written, subprocess.Popen(command, stderr=written, text=True) as process:
         try:
             while "listening" not in log.read_text() and process.poll() is None:
-                pass
+                sleep(0.05)
             url = json.loads(log.read_text().splitlines()[0])["url"]
             yield Process(int(url.rstrip("/").rpartition(":")[2]), process.pid)
         finally:

@@ -2,6 +2,7 @@
 
 import logging
 import time
+from http import HTTPMethod
 
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -57,9 +58,9 @@ class Door:
     def _tell(self, scope: Scope, status: int, seconds: float) -> None:
         route = _route(scope)
         self._metrics.answered(route, status, seconds)
-        told = {name: scope["state"].get(name) for name in ("client", "texts", "headlines")}
+        told = {name: scope["state"].get(name) for name in ("client", "texts")}
         fields = {
-            "method": scope["method"] if scope["method"].isalpha() else "unknown",
+            "method": scope["method"] if scope["method"] in HTTPMethod.__members__ else "other",
             "route": route,
             "status": status,
             "milliseconds": round(1000 * seconds),

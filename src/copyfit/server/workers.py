@@ -14,6 +14,8 @@ from multiprocessing.process import BaseProcess
 from tempfile import TemporaryDirectory
 from types import FrameType
 
+from prometheus_client.multiprocess import mark_process_dead
+
 from copyfit.errors import ConfigError, CopyfitError
 from copyfit.server.logs import log_as_json
 from copyfit.server.metrics import SHARED_FOLDER
@@ -90,8 +92,6 @@ class _Supervisor:
         self._workers[number] = worker, time.monotonic()
 
     def _replace_dead(self) -> None:
-        from prometheus_client.multiprocess import mark_process_dead
-
         for number, (worker, started) in list(self._workers.items()):
             if worker.is_alive() or self._stopping:
                 continue
