@@ -13,11 +13,13 @@ help: ## Show what can be made
 
 setup: $(VENV)/ready ## Make the virtual environment with everything in it
 
-$(VENV)/ready: pyproject.toml
+$(VENV)/ready: pyproject.toml tests/page/package-lock.json
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/pip install --quiet "$(TORCH)"
 	$(BIN)/pip install --quiet --editable ".[dev]"
+	if command -v npm > /dev/null; then npm ci --ignore-scripts --no-audit --no-fund --prefix tests/page; \
+		else echo "to test the page too: apt install nodejs npm chromium, and again make setup"; fi
 	touch $@
 
 demo: setup ## Train a tiny model on made-up news and print headlines that fit (some minutes)

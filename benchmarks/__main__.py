@@ -1,6 +1,7 @@
 """Run the benchmarks that need no GPU and print their figures; `--record` also keeps them.
 
-python -m benchmarks [rouge] [prepare] [unseen-lengths] [decoding] [--record]
+python -m benchmarks [rouge] [prepare] [unseen-lengths] [decoding]
+                     [serving] [serving-memory] [fuzz] [--record]
 decoding needs pip install -e '.[bench]'.
 """
 
@@ -12,7 +13,7 @@ from typing import Any
 
 from benchmarks.records import write_record
 
-BENCHMARKS = ("rouge", "prepare", "unseen-lengths", "decoding")
+BENCHMARKS = ("rouge", "prepare", "unseen-lengths", "decoding", "serving", "serving-memory", "fuzz")
 
 
 def measure_of(name: str) -> Callable[[], dict[str, Any]]:

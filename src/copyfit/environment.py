@@ -9,7 +9,11 @@ from typing import TextIO
 from copyfit.errors import CopyfitError, DataError
 
 _TRAIN = frozenset({"accelerate", "jaxtyping", "pyarrow", "rich", "torch", "zstandard"})
-EXTRAS = {"train": _TRAIN, "export": _TRAIN | {"onnx", "onnxscript"}}
+EXTRAS = {
+    "train": _TRAIN,
+    "export": _TRAIN | {"onnx", "onnxscript"},
+    "serve": frozenset({"fastapi", "prometheus_client", "starlette", "uvicorn"}),
+}
 """The libraries that each extra brings."""
 
 

@@ -26,6 +26,8 @@ COMMANDS = {
     "average": "Write a model whose weights are the means of those of several others.",
     "export": "Write a model as two graphs that run without PyTorch, checked against it.",
     "import": "Convert a checkpoint of the paper's released code, without running anything in it.",
+    "serve": "Serve headlines over HTTP, and a page to write them in.",
+    "page": "Write the page with a model that runs in the browser, for any server of files.",
     "info": "Describe a model folder, after checking that it is whole.",
     "benchmark": "Say how fast headlines are written on this machine.",
     "models": "List the models that can be named.",

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from copyfit.cli import talk
 from copyfit.cli.texts import read_texts
-from copyfit.errors import RequestError
+from copyfit.errors import ConfigError, RequestError
+from copyfit.remote import RemoteWriter
 from copyfit.writing.answers import answer
+from copyfit.writing.contract import Writes
 from copyfit.writing.files import BATCHES_AHEAD, FileJob, check_job, write_file
 from copyfit.writing.headline import Headline, Result
 from copyfit.writing.overlap import Rerank
@@ -50,6 +52,8 @@ class Flags:
     resume: bool
     show_count: bool
     batch_size: int
+    server: str | None
+    key_file: Path | None
 
     @property
     def effort(self) -> Effort:
@@ -96,7 +100,7 @@ def _write_file(flags: Flags, rows: Path, wishes: tuple[Wish, ...]) -> int:
     else:
         for wish in wishes:
             _completed(wish).resolve(ANY)
-        writer = Writer(flags.models, device=flags.device)
+        writer = _find_writer(flags)
     tally = write_file(writer, job, flags.effort)
     if tally.unfit:
         talk.note(f"note: {tally.unfit} of {tally.rows} rows do not fit, see their column `fits`")
@@ -114,12 +118,31 @@ def _completed(wish: Wish) -> Wish:
     return replace(wish, minimum=minimum, length=(minimum or 1) if wish.length is None else wish.length)
 
 
-def _open_writer(flags: Flags, wishes: Sequence[Wish]) -> Writer:
+def _find_writer(flags: Flags) -> Writes:
+    if flags.server is None:
+        if flags.key_file is not None:
+            raise RequestError("--key-file goes with --server; leave it out, or name a server")
+        return Writer(flags.models, device=flags.device)
+    if flags.models or flags.device is not None:
+        raise RequestError("a server has its own model and device; leave out --model and --device")
+    return RemoteWriter(flags.server, key=_key(flags.key_file))
+
+
+def _key(path: Path | None) -> str | None:
+    if path is None:
+        return None
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as problem:
+        raise ConfigError(f"{path} must be a readable text file with a key: {problem}") from problem
+
+
+def _open_writer(flags: Flags, wishes: Sequence[Wish]) -> Writes:
     for wish in wishes:
         # Mistakes are told before a model is opened, as far as they can be.
         if not wish.is_natural:
             wish.resolve(ANY)
-    writer = Writer(flags.models, device=flags.device)
+    writer = _find_writer(flags)
     for wish in wishes:
         wish.resolve(writer.natural)
     return writer

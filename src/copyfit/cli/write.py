@@ -67,6 +67,10 @@ LengthColumn = Annotated[str | None, typer.Option(metavar="NAME", help="The colu
 Resume = Annotated[bool, typer.Option("--resume", help="Go on after the last row of the output.")]
 ShowCount = Annotated[bool, typer.Option("--show-count", help="Write the true count behind each headline.")]
 BatchSize = Annotated[int, typer.Option(metavar="N", help="How many searches to run together.")]
+Server = Annotated[
+    str | None, typer.Option(metavar="URL", help="Have it written by copyfit serve, by its model.")
+]
+KeyFile = Annotated[Path | None, typer.Option(metavar="PATH", help="A file with the API key of the server.")]
 
 
 def write(
@@ -96,6 +100,8 @@ def write(
     resume: Resume = False,
     show_count: ShowCount = False,
     batch_size: BatchSize = 32,
+    server: Server = None,
+    key_file: KeyFile = None,
 ) -> None:
     """Write headlines that fit."""
     from copyfit.cli.headlines import Flags, write_headlines
@@ -127,6 +133,8 @@ def write(
             resume=resume,
             show_count=show_count,
             batch_size=batch_size,
+            server=server,
+            key_file=key_file,
         )
     )
     raise typer.Exit(code)

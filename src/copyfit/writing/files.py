@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from copyfit.errors import DataError, RequestError
+from copyfit.writing.contract import Writes
 from copyfit.writing.headline import Result
 from copyfit.writing.requests import Wish
 from copyfit.writing.rows import STREAM, TEXT_COLUMN, Row, form_of, read_rows
 from copyfit.writing.sinks import ADDED, SEVERAL, open_sink, resume_sink
-from copyfit.writing.writer import Effort, Order, Writer
+from copyfit.writing.writer import Effort, Order
 
 BATCHES_AHEAD = 8
 """How many batches of rows are read together, so that similar ones can be searched together."""
@@ -70,7 +71,7 @@ def check_job(job: FileJob) -> None:
         raise DataError(f"the output must be another file than the input, given {job.output} for both")
 
 
-def write_file(writer: Writer, job: FileJob, effort: Effort) -> Tally:
+def write_file(writer: Writes, job: FileJob, effort: Effort) -> Tally:
     """Write a row for each row and wish, in their order; flat in memory however long the file is."""
     check_job(job)
     items = _items(job, effort)
@@ -89,7 +90,7 @@ def write_file(writer: Writer, job: FileJob, effort: Effort) -> Tally:
     return tally
 
 
-def _results(writer: Writer, batch: Sequence[_Item], effort: Effort) -> list[Result]:
+def _results(writer: Writes, batch: Sequence[_Item], effort: Effort) -> list[Result]:
     served = iter(writer.fulfil([item.order for item in batch if item.order], effort))
     return [next(served) if item.order else Result(None, error=item.problem) for item in batch]
 

@@ -1,0 +1,1 @@
+"""Headlines over HTTP, and the page that shows them. Needs no PyTorch."""
