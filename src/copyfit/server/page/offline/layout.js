@@ -52,6 +52,7 @@ export class Layouts {
       "rules.limit": each(limit),
       "rules.max_steps": each(steps),
       "rules.scale": ["float32", new Float32Array(rows).fill(1), [rows]],
+      "rules.normalised": ["bool", new Uint8Array(rows), [rows]],
       "rules.prefix": ["int64", new BigInt64Array(rows), [rows, 1]],
       "rules.trained_cost": ["float32", this.#arrays.trainedCost, [tokens]],
       "rules.text_hash": ["int64", this.#arrays.textHash, [tokens, 2]],
