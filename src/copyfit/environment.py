@@ -9,7 +9,11 @@ from typing import TextIO
 from copyfit.errors import CopyfitError, DataError
 
 _TRAIN = frozenset({"accelerate", "jaxtyping", "pyarrow", "rich", "torch", "zstandard"})
-EXTRAS = {"train": _TRAIN, "export": _TRAIN | {"onnx", "onnxscript"}}
+EXTRAS = {
+    "train": _TRAIN,
+    "export": _TRAIN | {"onnx", "onnxscript"},
+    "plots": frozenset({"matplotlib"}),
+}
 """The libraries that each extra brings."""
 
 
