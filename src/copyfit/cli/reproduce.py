@@ -52,7 +52,11 @@ def reproduce(
         tasks = study.tasks(found)
         failures = carry_out(tasks, hands_for(read.threads, jobs, device)) if tasks else []
         results = Results(read, choice.settings, open_records(folders.records))
-        studies.publish(results, folders.output / "tables")
+        studies.show_tables(results, folders.output / "tables")
+        try:
+            studies.draw_figures(results, folders.output / "tables")
+        except ConfigError as problem:
+            talk.note(f"no figures: {problem}")
     if failures:
         talk.note(f"error: {len(failures)} of {len(tasks)} tasks failed, the same command tries them again")
         raise typer.Exit(BUG if any(failure.trace for failure in failures) else USER_ERROR)

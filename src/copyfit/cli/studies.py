@@ -41,8 +41,8 @@ def default_output(name: str) -> Path:
     return Path("runs") / name
 
 
-def publish(results: "Results", output: Path) -> None:
-    """Write tables and figures, print the tables as Markdown, and tell what was not used."""
+def show_tables(results: "Results", output: Path) -> None:
+    """Write tables into a folder, print them as Markdown, and tell what was not used."""
     from copyfit.experiments.publish import publish_tables
 
     for table in publish_tables(results, output):
@@ -51,3 +51,10 @@ def publish(results: "Results", output: Path) -> None:
     if unused:
         talk.note(f"{unused} records belong to other recipes or tests and are not used")
     talk.note(f"tables are in {output}")
+
+
+def draw_figures(results: "Results", output: Path) -> None:
+    """Write figures into the folder of the tables."""
+    from copyfit.experiments.publish import publish_figures
+
+    publish_figures(results, output)

@@ -29,4 +29,6 @@ def tables(
         if not folder.is_dir():
             raise DataError(f"the folder of records must be there, {folder} is not: give it by --records DIR")
         results = Results(read, settings or (), open_records(folder))
-        studies.publish(results, output or home / "tables")
+        written = output or home / "tables"
+        studies.show_tables(results, written)
+        studies.draw_figures(results, written)

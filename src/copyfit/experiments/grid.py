@@ -147,7 +147,7 @@ def _caption(table: TableSection, results: Results, systems: Sequence[SystemSect
         for column in table.columns
     ]
     counts = [sorted({result.cell.n for result in column}) for column in found]
-    items = ", ".join("/".join(map(str, each)) or "none" for each in counts)
+    items = ", ".join(dict.fromkeys("/".join(map(str, each)) or "none" for each in counts))
     signatures = [signature_of(result.cell) for column in found for result in column]
     what = "Variance of lengths" if table.kind == "variance" else "Recall-oriented ROUGE in percent"
     sentences = [

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from copyfit.errors import DataError
+from copyfit.environment import needing_extra
+from copyfit.errors import ConfigError, DataError
 from copyfit.experiments.grid import grid_of
 from copyfit.experiments.latex import latex
 from copyfit.experiments.markdown import details, markdown
@@ -16,15 +17,23 @@ def publish_tables(results: Results, output: Path) -> list[str]:
     tables = [markdown(grid) for grid in grids]
     files = {f"{grid.name}.tex": latex(grid) for grid in grids}
     files |= {f"{grid.name}.md": table for grid, table in zip(grids, tables, strict=True)}
-    write_texts(output, {**files, "details.md": details(results)})
+    files["details.md"] = details(results)
+    _write(output, {name: text.encode() for name, text in files.items()})
     return tables
 
 
-def write_texts(folder: Path, texts: Mapping[str, str]) -> None:
-    """Write files into a folder."""
+def publish_figures(results: Results, output: Path) -> None:
+    """Write each figure as SVG and PNG; those that nothing is recorded for are left out."""
+    with needing_extra("plots", "drawing figures", ConfigError):
+        from copyfit.experiments.figures import draw
+    for figure in results.matrix.figures:
+        _write(output, draw(figure, results) or {})
+
+
+def _write(folder: Path, files: Mapping[str, bytes]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            (folder / name).write_text(text, encoding="utf-8")
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
     except OSError as problem:
         raise DataError(f"cannot write to {folder}: {problem.strerror}") from problem
