@@ -31,14 +31,17 @@ CONVOLUTIONAL = {
     "encoder_blocks": 2,
     "decoder_blocks": 2,
 }
+CONTROLS = ("none", "leninit", "lenemb")
+RECURRENT = {"architecture": "recurrent", "width": 32, "embedding": 16, "longest": 5}
 SYSTEMS: dict[str, Mapping[str, Any]] = {
     **{f"transformer {scheme}": {"positions": scheme, **TRANSFORMER} for scheme in SCHEMES},
     "transformer ldpe+pe, post-norm": {"positions": "ldpe+pe", "norm": "post", **TRANSFORMER},
     "length bins": {"architecture": "length-bins", "edges": (1, 2, 4), **TRANSFORMER},
     **{f"convolutional {control}": {"control": control, **CONVOLUTIONAL} for control in ("none", "lc")},
+    **{f"recurrent {control}": {"control": control, **RECURRENT} for control in CONTROLS},
 }
 """What a recipe says of a tiny model of each system, dropout left out."""
-UNTOLD = {"transformer pe", "convolutional none"}
+UNTOLD = {"transformer pe", "convolutional none", "recurrent none"}
 """The systems that are not told the budget."""
 
 

@@ -124,6 +124,34 @@ class ConvolutionalSection(ModelSection):
         return f"control {self.control}"
 
 
+class RecurrentSection(ModelSection):
+    """Shape an LSTM encoder-decoder; the defaults are those of the code that the paper builds LenInit on."""
+
+    architecture: Literal["recurrent"] = "recurrent"
+    control: Literal["none", "leninit", "lenemb"] = "none"
+    """How the decoder is told the budget: not, by its first cells, or at each step by what remains."""
+    width: int = Field(512, ge=2, multiple_of=2)
+    """Features of a decoder's cell, and of both directions of the encoder together."""
+    embedding: int = Field(512, ge=1)
+    """Features of an embedded token, and of an embedded remaining budget."""
+    layers: int = Field(2, ge=1)
+    """How many LSTMs lie on one another, in the encoder and in the decoder, which takes over its states."""
+    longest: int = Field(0, ge=0)
+    """Greatest remaining budget lenemb has an embedding for, shared by all above; 0 is that of training."""
+    dropout: float = Field(0.3, ge=0, lt=1)
+    """Chance of a feature to be left out in training, between layers but not between steps."""
+
+    def settled(self, budgets: NDArray[np.integer[Any]]) -> Self:
+        """Embed all remaining budgets there are in training, unless the recipe says otherwise."""
+        if self.control != "lenemb" or self.longest:
+            return self
+        return self.model_copy(update={"longest": int(budgets.max())})
+
+    def describe(self) -> str:
+        """Name the way of control."""
+        return f"control {self.control}"
+
+
 class Architecture(NamedTuple):
     """Name the section of an architecture, and where its model is: `module:class`, imported when built."""
 
@@ -135,6 +163,7 @@ ARCHITECTURES = {
     "transformer": Architecture(TransformerSection, "copyfit.models.transformer:Transformer"),
     "length-bins": Architecture(LengthBinsSection, "copyfit.models.bins:LengthBins"),
     "convolutional": Architecture(ConvolutionalSection, "copyfit.models.conv:Convolutional"),
+    "recurrent": Architecture(RecurrentSection, "copyfit.models.lstm:Recurrent"),
 }
 """Every architecture by name; the first one is meant where none is named."""
 
