@@ -54,6 +54,7 @@ name = "groups"
 data = "test"
 first = 5
 num_beams = 2
+mode = "max"
 cut = "bytes"
 cells = [{ name = "30", length = 30, pairs = [1, 30] }, { name = "60", length = 60, pairs = [31, 60] }]
 

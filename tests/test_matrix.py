@@ -1,6 +1,5 @@
 """A matrix says what a study is; mistakes in it are told in one line, and what it means has a hash."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from copyfit import bundled
 from copyfit.config import read_toml
 from copyfit.errors import ConfigError, DataError
-from copyfit.experiments.design import Run, recipe_key, runs_of, with_files
+from copyfit.experiments.design import recipe_key, runs_of, with_files
 from copyfit.experiments.files import Files
 from copyfit.experiments.matrix import MATRICES, Matrix, read_matrix
 from copyfit.experiments.published import published
@@ -67,7 +66,7 @@ def test_a_mistake_in_a_matrix_is_told_in_one_line(
 
 
 def test_a_name_that_the_package_does_not_have_is_told_with_those_it_has() -> None:
-    with pytest.raises(ConfigError, match="a matrix must be a TOML file or one of .*tiny, given 'tinny'"):
+    with pytest.raises(ConfigError, match=r"a matrix must be a TOML file or one of .*tiny, given 'tinny'"):
         read_matrix("tinny")
     with pytest.raises(ConfigError, match="cannot read"):
         read_matrix("no/such.toml")
@@ -110,29 +109,20 @@ def test_a_key_follows_from_what_an_outcome_follows_from(matrix: Matrix) -> None
     assert recipe_key(recipe) not in {recipe_key(each) for each in others}
 
 
-def _longer(run: Run, matrix: Matrix) -> str:
-    cells = matrix.tests[0].cells
-    changed = (cells[0].model_copy(update={"length": 31}), *cells[1:])
-    return run.trial_key(matrix.tests[0].model_copy(update={"cells": changed}))
-
-
-@pytest.mark.parametrize(
-    ("key", "same"),
-    [
-        (lambda run, matrix: run.trial_key(matrix.tests[0].model_copy(update={"batch_size": 7})), True),
-        (lambda run, matrix: run.trial_key(matrix.tests[0].model_copy(update={"name": "other"})), True),
-        (lambda run, matrix: run.trial_key(matrix.tests[0].model_copy(update={"num_beams": 7})), False),
-        (_longer, False),
-        (lambda run, matrix: run.trial_key(matrix.tests[1]), False),
-        (lambda run, matrix: runs_of(matrix)[1].trial_key(matrix.tests[0]), False),
-        (lambda run, matrix: runs_of(matrix)[3].trial_key(matrix.tests[0]), False),
-    ],
-)
-def test_a_trial_has_the_key_of_what_it_follows_from(
-    matrix: Matrix, key: Callable[[Run, Matrix], str], same: bool
-) -> None:
-    run = runs_of(matrix)[0]
-    assert (key(run, matrix) == run.trial_key(matrix.tests[0])) is same
+def test_a_trial_has_the_key_of_what_it_follows_from(matrix: Matrix) -> None:
+    first, ldpe, _, reranked, _ = runs_of(matrix)
+    test, other = matrix.tests[:2]
+    key = first.trial_key(test)
+    longer = (test.cells[0].model_copy(update={"length": 31}), *test.cells[1:])
+    assert first.trial_key(test.model_copy(update={"batch_size": 7, "name": "other"})) == key
+    assert ldpe.trial_key(test) != reranked.trial_key(test)
+    for changed in (
+        test.model_copy(update={"num_beams": 7}),
+        test.model_copy(update={"cells": longer}),
+        other,
+    ):
+        assert first.trial_key(changed) != key
+    assert ldpe.trial_key(test) != key
 
 
 def test_files_are_found_by_name_plain_or_compressed(tmp_path: Path, matrix: Matrix) -> None:
@@ -153,7 +143,7 @@ def test_files_that_are_missing_or_many_are_told(tmp_path: Path, matrix: Matrix)
         Files(tmp_path).of(matrix)
     for name in ("train.tsv", "validation.tsv", "test.tsv", "test.jsonl"):
         (tmp_path / name).touch()
-    with pytest.raises(DataError, match="must have one test, it has .*test.jsonl and .*test.tsv"):
+    with pytest.raises(DataError, match=r"must have one test, it has .*test.jsonl and .*test.tsv"):
         Files(tmp_path).of(matrix)
 
 

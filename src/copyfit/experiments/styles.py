@@ -15,7 +15,7 @@ class Style(NamedTuple):
 # Systems that are not told the length are grey; dark and light colours take turns within a family.
 STYLES = {
     "Transformer": Style("#000000", "o"),
-    "LSTM": Style("#6e6e6e", "s"),
+    "LSTM": Style("#6e6e6e", "p"),
     "Convolutional": Style("#a6a6a6", "D", "--"),
     "LenInit": Style("#a63603", "^", "--"),
     "LenEmb": Style("#e6a000", "v", ":"),
