@@ -5,9 +5,9 @@ from pathlib import Path
 
 from copyfit.errors import DataError
 from copyfit.experiments.design import Run, recipe_key
+from copyfit.experiments.matrix import TestSection
 from copyfit.experiments.provenance import Made
 from copyfit.experiments.records import CellRecord, Records, TestRecord, TrainingRecord
-from copyfit.experiments.matrix import Matrix, TestSection
 from copyfit.training.progress import Display
 
 SMALL = """
@@ -210,9 +210,8 @@ def record_training(records: Records, run: Run) -> TrainingRecord:
     return record
 
 
-def run_of(matrix: Matrix, runs: list[Run], system: str, seed: int = 1) -> Run:
+def run_of(runs: list[Run], system: str, seed: int = 1) -> Run:
     """Find a run."""
-    assert matrix.system(system)
     return next(run for run in runs if run.system.name == system and run.seeds[0] == seed)
 
 

@@ -44,7 +44,7 @@ def results(tmp_path: Path, matrix: Matrix) -> Results:
         ("Transformer+LDPE", 1, 0.20, 0.0),
         ("Transformer+LDPE", 2, 0.23, 0.5),
     ):
-        run = run_of(matrix, runs, system, seed)
+        run = run_of(runs, system, seed)
         cells = {
             "30": cell_record(recall, variance),
             "60": cell_record(recall / 2, variance + 1, length=60),

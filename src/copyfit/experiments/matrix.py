@@ -11,7 +11,6 @@ from copyfit.config import Section, read_toml
 from copyfit.errors import ConfigError
 from copyfit.evaluation.lengths import Length
 from copyfit.writing.overlap import Rerank
-from copyfit.writing.requests import Mode
 
 MATRICES = Path(__file__).with_name("matrices")
 Band = tuple[int, int]
@@ -60,8 +59,9 @@ class CellSection(Section):
     """Be one way to try a system on the pairs of a test, and so one column of figures."""
 
     name: str = Field(min_length=1)
+    """What tables call for it by."""
     length: Length = "reference"
-    """What is asked for: a length, or that of each pair's first reference."""
+    """What is asked for: a length, or `reference`, that of each pair's first reference."""
     pairs: Band | None = None
     """Take only pairs whose first reference is so long."""
     references: Band | None = None
@@ -74,12 +74,13 @@ class TestSection(Section):
     __test__ = False
 
     name: str = Field(min_length=1)
+    """What columns and figures call for it by."""
     data: str = Field(min_length=1)
     """The file below the data's folder, without its endings."""
     cells: tuple[CellSection, ...] = Field(min_length=1)
     first: int | None = Field(default=None, ge=1)
     """Take no more than the first so many pairs of each cell."""
-    mode: Mode = "free"
+    mode: Literal["free", "exact", "max"] = "free"
     """Free shows what the model learnt; the other modes hold by construction."""
     unit: str = "char"
     """What lengths count."""
@@ -112,8 +113,11 @@ class ColumnSection(Section):
     """Be a column of a table: a cell of a test."""
 
     title: str
+    """Its heading."""
     test: str
+    """Where its figures are from."""
     cell: str
+    """Of which cell they are."""
     group: str = ""
     """The heading above several columns."""
     published: str = ""
@@ -124,8 +128,11 @@ class TableSection(Section):
     """Lay out figures as one of the paper's tables does."""
 
     name: str
+    """Its files' name."""
     title: str
+    """What is above it."""
     kind: Literal["rouge", "variance"] = "rouge"
+    """Recall of ROUGE-1, 2 and L, or the variance of lengths."""
     published: str | None = None
     """The published table: gigaword, duc2004, jamul or variance."""
     columns: tuple[ColumnSection, ...] = Field(min_length=1)
@@ -139,17 +146,22 @@ class PanelSection(Section):
     """Be a part of a figure."""
 
     title: str
+    """What is above it."""
     systems: tuple[str, ...] = Field(min_length=1)
+    """What is drawn in it; a histogram has a part for each."""
 
 
 class FigureSection(Section):
     """Draw one measure of a test for several systems."""
 
     name: str
+    """Its files' name."""
     title: str
+    """What is above it."""
     kind: Literal["difference", "rouge", "variance"]
     """A histogram of lengths minus what was wanted, or a measure against the length."""
     test: str
+    """Where its figures are from."""
     panels: tuple[PanelSection, ...] = Field(min_length=1)
     unseen: tuple[int, ...] = ()
     """Lengths that no training target had, to be marked."""
@@ -161,7 +173,9 @@ class DataFiles(Section):
     """Say which files below the data's folder are trained on; names may have wildcards, and no endings."""
 
     train: tuple[str, ...] = ("train",)
+    """Of these at least one must be there."""
     validation: tuple[str, ...] = ("validation",)
+    """Of these too; none needs to be named."""
     examples: int | None = None
     """How many pairs of made-up news to write where no folder is given."""
 
@@ -170,12 +184,15 @@ class Matrix(Section):
     """Be a whole study. Everything in it follows from this file, the recipes it names and the data."""
 
     name: str = Field(min_length=1)
+    """What its folder is called."""
     title: str
+    """What it is about."""
     recipe: str
     """What is trained where a system does not say otherwise, by name or path."""
     set: tuple[str, ...] = ()
     """Keys of every recipe to change, each `key=value`."""
     seeds: tuple[int, ...] = Field(default=(1,), min_length=1)
+    """With how many seeds, and which, a system is trained where it does not say otherwise."""
     weights: Literal["best", "last", "average"] = "best"
     """Which model of a run writes."""
     threads: int | None = Field(default=None, ge=1)
