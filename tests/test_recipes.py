@@ -25,6 +25,8 @@ def test_a_recipe_names_itself(path: Path) -> None:
         ("paper", "model.positions=pe", "positions pe"),
         ("conv", "model.control=lc", "control lc"),
         ("conv-tiny", "model.control=lc", "control lc"),
+        ("lstm", "model.control=leninit", "control leninit"),
+        ("lstm-tiny", "model.control=lenemb", "control lenemb"),
     ],
 )
 def test_a_system_is_one_setting_away(recipe: str, setting: str, description: str) -> None:

@@ -10,6 +10,9 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 GATES = 4
 """An LSTM has an input gate, a forget gate, an output gate and a proposal for its cell."""
 
+ONNX_GATES = [0, 3, 1, 2]
+"""Where in PyTorch's LSTM are the gates of ONNX's: input, output, forget, proposal."""
+
 
 class States(NamedTuple):
     """Hold what a decoder remembers of each hypothesis."""
@@ -131,8 +134,9 @@ class Encoder(nn.Module):
 
         def both(name: str) -> Tensor:
             directions = [getattr(self.lstm, f"{name}_l{layer}{suffix}") for suffix in ("", "_reverse")]
-            admit, forget, propose, emit = torch.stack(directions).chunk(GATES, dim=1)
-            return torch.cat((admit, emit, forget, propose), dim=1)
+            joined = torch.stack(directions)
+            gates = joined.view(2, GATES, self.lstm.hidden_size, -1)
+            return gates[:, ONNX_GATES].view(joined.shape)
 
         return [
             both("weight_ih"),
@@ -146,7 +150,6 @@ class Decoder(nn.Module):
 
     def __init__(self, features: int, width: int, layers: int, *, dropout: float) -> None:
         super().__init__()
-        self.width = width
         self.inputs = nn.Linear(features, GATES * width)
         """What embedded tokens add to the gates of the first layer, which does not depend on the past."""
         self.gates = nn.ModuleList(
@@ -183,14 +186,13 @@ class Decoder(nn.Module):
         """Write one token more of every hypothesis."""
         hidden: list[Tensor] = []
         cells: list[Tensor] = []
-        below = states.seen
         for gates, before, cell in zip(self.gates, *states[1:], strict=True):
+            below = self.dropout(hidden[-1]) if hidden else states.seen
             driven = gates(torch.cat((below, before), dim=-1))
             output, kept = advance(driven if hidden else driven + share, cell)
             hidden.append(output)
             cells.append(kept)
-            below = self.dropout(output)
-        seen = torch.tanh(self.mix(output) + source.attend(output))
+        seen = torch.tanh(self.mix(hidden[-1]) + source.attend(hidden[-1]))
         return States(seen, tuple(hidden), tuple(cells))
 
 
@@ -213,7 +215,7 @@ def advance(
     gates: Float[Tensor, "*tokens gates"], cell: Float[Tensor, "*tokens width"]
 ) -> tuple[Float[Tensor, "*tokens width"], Float[Tensor, "*tokens width"]]:
     """Return the output and the next cell of an LSTM; gates are input, forget, output and proposal."""
-    width = cell.shape[-1]
+    width = gates.shape[-1] // GATES
     admit, forget, emit = gates[..., : 3 * width].sigmoid().chunk(3, dim=-1)
     kept = forget * cell + admit * gates[..., 3 * width :].tanh()
     return (emit * kept.tanh()).to(gates.dtype), kept
