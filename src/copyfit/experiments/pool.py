@@ -48,14 +48,13 @@ def hands_for(threads: int | None, jobs: int | None, device: str | None) -> Hand
 
 def perform_all(tasks: Sequence[Task], hands: Hands, board: Board) -> list[Failure]:
     """Do all tasks, each after those it needs; one that fails stops only those that need it."""
-    with _terminable():
-        work = _Work(tasks, board)
-        if hands.jobs == 1:
-            with _threads(hands.threads):
-                while task := work.take():
-                    work.close(task, _attempt(task, work.lines[task.name]))
-        else:
-            _Crew(work, hands).run()
+    work = _Work(tasks, board)
+    if hands.jobs == 1:
+        with _threads(hands.threads):
+            while task := work.take():
+                work.close(task, _attempt(task, work.lines[task.name]))
+    else:
+        _Crew(work, hands).run()
     return work.failures
 
 
@@ -244,7 +243,7 @@ def _threads(threads: int | None) -> Iterator[None]:
 
 
 @contextmanager
-def _terminable() -> Iterator[None]:
+def terminable() -> Iterator[None]:
     """Take a termination for an interrupt, so that it can be obeyed in order."""
     if threading.current_thread() is not threading.main_thread():
         yield

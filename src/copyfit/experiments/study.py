@@ -12,7 +12,7 @@ from copyfit.experiments.board import Board
 from copyfit.experiments.design import Run, hash_of, recipe_key, runs_of, slug, with_files
 from copyfit.experiments.files import Files, Inputs, content_hash
 from copyfit.experiments.matrix import Matrix, TestSection, chosen
-from copyfit.experiments.pool import Failure, Hands, perform_all
+from copyfit.experiments.pool import Failure, Hands, perform_all, terminable
 from copyfit.experiments.records import Content, Records
 from copyfit.experiments.tasks import FINISHED, Setting, Task, Training, Trials
 from copyfit.training.recipe import Recipe
@@ -129,7 +129,7 @@ def made_up(pairs: int, output: Path) -> Path:
 
 def carry_out(tasks: list[Task], hands: Hands) -> list[Failure]:
     """Prepare the data that several trainings share, then do all tasks."""
-    with Board(len(tasks)) as board:
+    with terminable(), Board(len(tasks)) as board:
         for training in {task.data: task for task in tasks if isinstance(task, Training)}.values():
             recipe = training.recipe
             if not (training.output / FINISHED).exists():
