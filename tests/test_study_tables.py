@@ -169,7 +169,7 @@ def test_figures_have_titles_units_and_systems(results: Results, tmp_path: Path)
     }
     for name, wanted in (
         ("differences", ["Differences in length", "characters", "share of the outputs (%)", "exact 80 %"]),
-        ("by-length", ["Variance by length", "variance (characters²)", "Rivals", "lengths left out"]),
+        ("by-length", ["Variance by length", "variance (characters²)", "Rivals", "dashed: lengths left out"]),
     ):
         assert (tmp_path / f"{name}.png").read_bytes().startswith(PNG)
         drawn = (tmp_path / f"{name}.svg").read_text(encoding="utf-8")

@@ -102,7 +102,9 @@ def _curves(section: FigureSection, results: Results) -> Figure | None:
     for axis in axes[1:]:
         axis.sharey(axes[0])
     what = "ROUGE-1 F1 (%)" if section.kind == "rouge" else f"variance ({_units(test.unit)}²)"
-    figure.supxlabel(f"length that was asked for ({_units(test.unit)})", fontsize=9)
+    shaded = "; shaded: lengths in training" if section.seen else ""
+    dashed = "; dashed: lengths left out" if section.unseen else ""
+    figure.supxlabel(f"length that was asked for ({_units(test.unit)}{shaded}{dashed})", fontsize=9)
     figure.supylabel(what, fontsize=9)
     return figure
 
@@ -131,10 +133,9 @@ def _draw_panel(axis: Axes, panel: PanelSection, section: FigureSection, results
 
 def _mark_lengths(axis: Axes, seen: Band | None, unseen: Sequence[int]) -> None:
     if seen:
-        axis.axvspan(*seen, color="#f0f0f0", zorder=0, label="lengths in training")
-    for place, length in enumerate(unseen):
-        label = "lengths left out" if place == 0 else None
-        axis.axvline(length, color="#bbbbbb", linewidth=0.8, linestyle=(0, (2, 2)), zorder=0, label=label)
+        axis.axvspan(*seen, color="#f0f0f0", zorder=0)
+    for length in unseen:
+        axis.axvline(length, color="#999999", linewidth=0.8, linestyle=(0, (2, 2)), zorder=0)
 
 
 def _show_zero(axis: Axes) -> None:
