@@ -171,6 +171,7 @@ def test_a_run_that_fails_is_told_and_the_others_go_on(tmp_path: Path, capsys: O
         (["SMALL", "--only", "LRPE"], "a system must be one of Transformer, Transformer+LDPE"),
         (["SMALL", "--seed", "3"], "a seed must be one of 1, 2, given '3'"),
         (["SMALL", "--set", "model.widht=3"], "unknown key"),
+        (["SMALL", "--device", "tpu"], "the device to train on must be cpu, cuda or cuda:N, given 'tpu'"),
         (["SMALL", "--records", "/proc/nowhere"], "cannot write to /proc"),
     ],
 )

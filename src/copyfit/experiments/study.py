@@ -15,6 +15,7 @@ from copyfit.experiments.matrix import Matrix, TestSection, chosen
 from copyfit.experiments.pool import Failure, Hands, perform_all, terminable
 from copyfit.experiments.records import Content, Records
 from copyfit.experiments.tasks import FINISHED, Setting, Task, Training, Trials
+from copyfit.training.processes import check_device
 from copyfit.training.recipe import Recipe
 
 
@@ -114,6 +115,7 @@ class Study:
 
 def open_study(matrix: Matrix, choice: Choice, folders: Folders, device: str | None) -> Study:
     """Find the files of a study and list its runs."""
+    check_device(device)
     inputs = Files(folders.data).of(matrix)
     return Study(matrix, tuple(choice.runs(matrix)), inputs, folders, device)
 

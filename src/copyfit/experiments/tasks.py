@@ -92,6 +92,8 @@ class Training:
             records.add(record, f"{slug(self.recipe.name)}-{self.recipe.seed}-training")
 
     def _train(self, display: Display) -> None:
+        # A process compiles one model only so often; what it compiled for others would count.
+        torch.compiler.reset()
         train(
             self.recipe,
             self.output,
