@@ -99,8 +99,7 @@ def _curves(section: FigureSection, results: Results) -> Figure | None:
         _draw_panel(axis, panel, section, results)
         if section.kind == "variance":
             _show_zero(axis)
-    for axis in axes[1:]:
-        axis.sharey(axes[0])
+    _level(axes)
     what = "ROUGE-1 F1 (%)" if section.kind == "rouge" else f"variance ({_units(test.unit)}²)"
     shaded = "; shaded: lengths in training" if section.seen else ""
     dashed = "; dashed: lengths left out" if section.unseen else ""
@@ -136,6 +135,13 @@ def _mark_lengths(axis: Axes, seen: Band | None, unseen: Sequence[int]) -> None:
         axis.axvspan(*seen, color="#f0f0f0", zorder=0)
     for length in unseen:
         axis.axvline(length, color="#999999", linewidth=0.8, linestyle=(0, (2, 2)), zorder=0)
+
+
+def _level(axes: Sequence[Axes]) -> None:
+    """Give all parts the range that the widest of them needs."""
+    limits = [axis.get_ylim() for axis in axes]
+    for axis in axes:
+        axis.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
 
 
 def _show_zero(axis: Axes) -> None:
