@@ -49,6 +49,11 @@ of = "Transformer+LDPE"
 members = [1, 2]
 tests = ["groups"]
 
+[[systems]]
+name = "Transformer+LDPE for nothing"
+of = "Transformer+LDPE"
+tests = ["missing"]
+
 [[tests]]
 name = "groups"
 data = "test"

@@ -105,6 +105,7 @@ def test_a_study_that_is_recorded_is_not_done_again(done: Done, capsys: Output) 
     assert files_in(done.output / "records") | files_in(done.output / "trainings") == before
     told = capsys.readouterr().err
     assert "Transformer+LDPE, seed 2: recorded" in told
+    assert "Transformer+LDPE for nothing, seed 2: no test of its is there" in told
     assert "test missing will be absent: there is no" in told
     assert " ..." not in told
 

@@ -107,8 +107,8 @@ class Study:
         for run in self.runs:
             tests = [test for test in self.matrix.tests_of(run.system) if test.name in self.inputs.tests]
             pending = self.pending(run, records)
-            state = f"{len(pending)} of {len(tests)} tests to do" if pending else "recorded"
-            yield f"{run.title}: {state}"
+            state = "recorded" if tests else "no test of its is there"
+            yield f"{run.title}: {f'{len(pending)} of {len(tests)} tests to do' if pending else state}"
         for test in self.absent():
             yield f"test {test.name} will be absent: there is no {self.folders.data / test.data}"
 
