@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 from copyfit import Headline, Writer, count, errors, presets
 from copyfit.cli.app import COMMANDS, function_of
 from copyfit.config import Section
+from copyfit.experiments.matrix import Matrix
 from copyfit.models.config import ARCHITECTURES, ModelSection
 from copyfit.text.presets import Preset
 from copyfit.training.recipe import Recipe
@@ -30,6 +31,7 @@ def pages() -> dict[Path, str]:
     """Return every page that has a generated part, as it must be."""
     parts = {
         "recipes": "\n\n".join(_sections(Recipe, "")),
+        "experiments": "\n\n".join(_sections(Matrix, "")),
         "cli": "\n\n".join(map(_command, COMMANDS)),
         "python": _public_names(),
         "units": _preset_table(),
@@ -61,17 +63,25 @@ def _sections(section: type[Section], name: str) -> Iterator[str]:
     notes = {key: note for kind in reversed(_declaring(section)) for key, _, note in _members(kind)}
     keys, inner = [], []
     for key, field in section.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
-            inner.append((f"{name}.{key}".lstrip("."), field.annotation))
+        kind = _section_of(field.annotation)
+        if kind:
+            path = f"{name.strip('[]')}.{key}".lstrip(".")
+            inner.append((f"[{path}]" if kind is field.annotation else f"[[{path}]]", kind))
         else:
             keys.append((f"`{key}`", _values(field), _default(field), notes[key]))
-    title = f"`[{name}]`" if name else "Before the first section"
+    title = f"`{name}`" if name else "Before the first section"
     if issubclass(section, ModelSection):
         title += f", architecture `{section.model_fields['architecture'].default}`"
     yield f"## {title}\n\n{inspect.getdoc(section)}\n\n{_table('key|type|default|', keys)}"
     for path, kind in inner:
         for variant in _variants(kind):
             yield from _sections(variant, path)
+
+
+def _section_of(kind: Any) -> type[Section] | None:
+    """Return the section that a key holds, one or any number of them; None where it holds values."""
+    kinds = [kind, *get_args(kind)]
+    return next((each for each in kinds if isinstance(each, type) and issubclass(each, Section)), None)
 
 
 def _declaring(section: type[Section]) -> list[type[Section]]:

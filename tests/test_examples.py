@@ -1,5 +1,6 @@
 """The made-up news pairs: what a tiny model needs to learn length control from."""
 
+import json
 import re
 from collections import Counter
 from itertools import islice
@@ -60,7 +61,8 @@ def test_a_headline_is_plain_text_on_one_line() -> None:
 def test_the_same_seed_writes_the_same_files_and_another_seed_others(tmp_path: Path) -> None:
     for name, seed in (("first", 3), ("again", 3), ("other", 4)):
         write_examples(tmp_path / name, pairs=50, seed=seed)
-    files = ("train.tsv", "validation.tsv", "test.tsv", "article.txt")
+    tests = ("test.tsv", "multi-length-test.jsonl", "writers-test.jsonl")
+    files = ("train.tsv", "validation.tsv", "article.txt", *tests)
     read = {folder.name: [(folder / file).read_bytes() for file in files] for folder in tmp_path.iterdir()}
     assert read["first"] == read["again"]
     assert all(one != two for one, two in zip(read["first"], read["other"], strict=True))
@@ -79,3 +81,17 @@ def test_the_parts_share_no_story_and_have_the_sizes_asked_for(
         sources += [line.split("\t")[0] for line in lines]
     sources.append((tmp_path / "article.txt").read_text(encoding="utf-8").strip())
     assert len(set(sources)) == len(sources)
+
+
+def test_stories_with_several_headlines_have_them_in_their_lengths_and_words(tmp_path: Path) -> None:
+    write_examples(tmp_path, pairs=600)
+    told = {line.split("\t")[0] for line in (tmp_path / "train.tsv").read_text("utf-8").splitlines()}
+    lengths = {"multi-length-test": [25, 35, 45], "writers-test": range(40, 61)}
+    for name, allowed in lengths.items():
+        stories = [json.loads(line) for line in (tmp_path / f"{name}.jsonl").read_text("utf-8").splitlines()]
+        assert len(stories) == 30
+        for story in stories:
+            assert story["source"] not in told
+            found = [len(headline) for headline in story["references"]]
+            assert found == allowed or (len(set(found)) == 4 and set(found) <= set(allowed))
+            assert all(words(headline) <= words(story["source"]) for headline in story["references"])

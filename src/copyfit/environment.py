@@ -13,6 +13,7 @@ EXTRAS = {
     "train": _TRAIN,
     "export": _TRAIN | {"onnx", "onnxscript"},
     "serve": frozenset({"fastapi", "prometheus_client", "starlette", "uvicorn"}),
+    "plots": frozenset({"matplotlib"}),
 }
 """The libraries that each extra brings."""
 

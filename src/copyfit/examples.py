@@ -5,8 +5,9 @@ what fits into the rest of a budget does not depend on the story, and each story
 from 24 characters on.
 """
 
+import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice, product
 from pathlib import Path
 from random import Random
@@ -16,6 +17,11 @@ SHORTEST = 12
 LONGEST = 60
 STORIES = 4
 """How many stories an article tells."""
+EDITED = (25, 35, 45)
+"""How long the headlines are that one story of `multi-length-test.jsonl` has."""
+WRITERS = 4
+LEAST_OF_WRITERS = 40
+"""How many headlines a story of `writers-test.jsonl` has, and how long they are at least."""
 
 
 class Kind(NamedTuple):
@@ -113,16 +119,35 @@ class Story(NamedTuple):
     speaker: str
 
 
+class Item(NamedTuple):
+    """A story as it is told, and a headline."""
+
+    source: str
+    headline: str
+    story: Story
+
+
 def write_examples(directory: Path, pairs: int = 20_000, seed: int = 1) -> None:
-    """Write train.tsv, a twentieth as many pairs each into validation.tsv and test.tsv, and article.txt."""
+    """Write train.tsv, a twentieth as many pairs each into validation.tsv and test.tsv, and article.txt.
+
+    And as many stories each into two tests with several headlines a story: multi-length-test.jsonl, where
+    they have three lengths, and writers-test.jsonl, where four writers wrote one each.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     twentieth = -(-pairs // 20)
-    stream = generate(seed)
+    random = Random(seed)
+    stream = _items(random)
     for name, size in (("train", pairs), ("validation", twentieth), ("test", twentieth)):
-        lines = (f"{source}\t{headline}\n" for source, headline in islice(stream, size))
+        lines = (f"{item.source}\t{item.headline}\n" for item in islice(stream, size))
         (directory / f"{name}.tsv").write_text("".join(lines), encoding="utf-8")
-    article, _ = next(stream)
-    (directory / "article.txt").write_text(article + "\n", encoding="utf-8")
+    (directory / "article.txt").write_text(next(stream).source + "\n", encoding="utf-8")
+    edited = (_with_references(item, EDITED, random) for item in islice(stream, twentieth))
+    (directory / "multi-length-test.jsonl").write_text("".join(edited), encoding="utf-8")
+    lengths = range(LEAST_OF_WRITERS, LONGEST + 1)
+    written = (
+        _with_references(item, random.sample(lengths, WRITERS), random) for item in islice(stream, twentieth)
+    )
+    (directory / "writers-test.jsonl").write_text("".join(written), encoding="utf-8")
 
 
 def articles(count: int, seed: int = 1) -> list[str]:
@@ -133,27 +158,43 @@ def articles(count: int, seed: int = 1) -> list[str]:
 
 def generate(seed: int) -> Iterator[tuple[str, str]]:
     """Yield (source, headline) for ever: sources are distinct, lengths of headlines spread evenly."""
-    random = Random(seed)
+    return ((item.source, item.headline) for item in _items(Random(seed)))
+
+
+def _items(random: Random) -> Iterator[Item]:
     told: set[str] = set()
     while True:
         story, headline = _reach(random.randint(SHORTEST, LONGEST), random)
         source = _tell(story, random)
         if source not in told:
             told.add(source)
-            yield source, headline
+            yield Item(source, headline, story)
+
+
+def _with_references(item: Item, lengths: Sequence[int], random: Random) -> str:
+    """Write a line with headlines of some lengths, of which every story has some."""
+    references = [_headline(item.story, length, random) for length in lengths]
+    return json.dumps({"source": item.source, "references": references}) + "\n"
 
 
 def _reach(length: int, random: Random) -> tuple[Story, str]:
     """Invent stories until one has a headline of the wanted length: short ones need short words."""
     while True:
         story = _invent(random)
-        cores = defaultdict(list)
-        for core in _cores(story):
-            cores[len(core)].append(core)
-        tails = [tail for tail in _tails(story) if length - len(tail) in cores]
-        if tails:
-            tail = random.choice(tails)
-            return story, _capitalised(random.choice(cores[length - len(tail)]) + tail)
+        headline = _headline(story, length, random)
+        if headline:
+            return story, headline
+
+
+def _headline(story: Story, length: int, random: Random) -> str | None:
+    cores = defaultdict(list)
+    for core in _cores(story):
+        cores[len(core)].append(core)
+    tails = [tail for tail in _tails(story) if length - len(tail) in cores]
+    if not tails:
+        return None
+    tail = random.choice(tails)
+    return _capitalised(random.choice(cores[length - len(tail)]) + tail)
 
 
 def _invent(random: Random) -> Story:

@@ -23,6 +23,8 @@ COMMANDS = {
     "evaluate": "Write a headline for each pair of a file and measure quality and length error.",
     "rouge": "Score summaries against references, equal to ROUGE-1.5.5.pl to the last digit.",
     "compare": "Say how far two systems differ on the same items, and whether by more than chance.",
+    "reproduce": "Train, test and record what a matrix lists; end with the tables.",
+    "tables": "Lay out records as the paper's tables and figures, beside what was published.",
     "average": "Write a model whose weights are the means of those of several others.",
     "export": "Write a model as two graphs that run without PyTorch, checked against it.",
     "import": "Convert a checkpoint of the paper's released code, without running anything in it.",

@@ -9,7 +9,7 @@ from copyfit.cli import talk
 
 
 def prepare(
-    recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="A TOML file.")],
+    recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="A TOML file, or a name: base, tiny, ...")],
     output: Annotated[Path, typer.Option(metavar="DIR", help="A new folder for tokenizers and stores.")],
     settings: Annotated[
         list[str] | None,

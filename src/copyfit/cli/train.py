@@ -7,7 +7,7 @@ import typer
 
 
 def train(
-    recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="A TOML file.")],
+    recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="A TOML file, or a name: base, tiny, ...")],
     output: Annotated[
         Path, typer.Option(metavar="DIR", help="Where the run keeps its data, journal and models.")
     ],

@@ -97,7 +97,7 @@ class Processes:
 
 def start_processes(device: str | None, tracking: Sequence[str], output: Path) -> Processes:
     """Meet the other processes, if torchrun started some, and take a device: a GPU where there is one."""
-    _check_device(device)
+    check_device(device)
     _check_tracking(tracking)
     accelerator = Accelerator(
         cpu=device == "cpu" or not torch.cuda.is_available(),
@@ -112,7 +112,8 @@ def start_processes(device: str | None, tracking: Sequence[str], output: Path) -
     return Processes(accelerator)
 
 
-def _check_device(device: str | None) -> None:
+def check_device(device: str | None) -> None:
+    """Refuse a device that is not there."""
     if device in {None, "cpu"}:
         return
     kind, _, number = str(device).partition(":")

@@ -1,13 +1,29 @@
 """What a person sees of a run, on stderr."""
 
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 SMOOTHING = 600.0
 """Seconds over which the speed is averaged to tell the time left."""
+
+
+class Display(Protocol):
+    """Be what a run reports to."""
+
+    def advance(self, share: float) -> None:
+        """Take the share of the run that is done."""
+        ...
+
+    def tell(self, news: str) -> None:
+        """Take how the run goes."""
+        ...
+
+    def note(self, line: str) -> None:
+        """Take something that is to stay in sight."""
+        ...
 
 
 class ProgressBar:

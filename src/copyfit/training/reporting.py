@@ -10,14 +10,14 @@ from torch import nn
 from copyfit.training.journal import Journal
 from copyfit.training.ledger import Reading
 from copyfit.training.processes import Processes
-from copyfit.training.progress import ProgressBar
+from copyfit.training.progress import Display
 from copyfit.training.state import Standing
 
 
 class Reporter:
     """Pass records on to everyone who wants them; only the first process has something to say."""
 
-    def __init__(self, processes: Processes, journal: Journal | None, bar: ProgressBar) -> None:
+    def __init__(self, processes: Processes, journal: Journal | None, bar: Display) -> None:
         self._processes = processes
         self.journal = journal
         self.bar = bar

@@ -23,7 +23,7 @@ from copyfit.training.folders import exclusive, remove_leftovers, set_aside, ste
 from copyfit.training.journal import Journal
 from copyfit.training.keeping import Keeper, Saved, newest_whole, put_weights
 from copyfit.training.processes import Processes, start_processes
-from copyfit.training.progress import ProgressBar
+from copyfit.training.progress import Display, ProgressBar
 from copyfit.training.recipe import Recipe, changed_key
 from copyfit.training.reporting import Reporter, flat
 from copyfit.training.schedule import rate_of_step
@@ -35,19 +35,28 @@ from copyfit.training.validation import Validator
 RECIPE, JOURNAL, CHECKPOINTS, DATA = "recipe.toml", "journal.jsonl", "checkpoints", "data"
 
 
-def train(recipe: Recipe, output: Path, *, resume: bool = False, device: str | None = None) -> None:
+def train(
+    recipe: Recipe,
+    output: Path,
+    *,
+    resume: bool = False,
+    device: str | None = None,
+    data: Path | None = None,
+    display: Display | None = None,
+) -> None:
     """Train a recipe's model into a folder; `resume` goes on from the last save there, if there is one.
 
     A run that goes on on the same device, with as many threads, equals one that never stopped bit for bit.
     With another number of processes it sees the same data in the same steps, only dropout is drawn anew.
     Started by torchrun, all processes train one model; they must see the same folder. Asked to stop by a
-    signal, the run finishes its step, saves and raises KeyboardInterrupt.
+    signal, the run finishes its step, saves and raises KeyboardInterrupt. `data` is a folder of the recipe's
+    prepared data, which several runs may share; `display` is told how the run goes in place of a person.
     """
     processes = start_processes(device, recipe.training.tracking, output)
     with (
         exclusive(output) if processes.first else nullcontext(),
         _repeatable(on=recipe.training.deterministic),
-        ProgressBar(shown=processes.first) as bar,
+        nullcontext(display) if display else ProgressBar(shown=processes.first) as bar,
     ):
         run = Run(recipe, output, processes, bar)
         saved = None
@@ -55,9 +64,9 @@ def train(recipe: Recipe, output: Path, *, resume: bool = False, device: str | N
             saved = run.take_up()
         else:
             run.begin()
-        data = run.prepare(saved)
+        prepared = run.take_data(data, saved) if data else run.prepare(saved)
         with run.reporter(saved) as reporter:
-            run.trainer(data, saved, reporter).run()
+            run.trainer(prepared, saved, reporter).run()
 
 
 @contextmanager
@@ -76,7 +85,7 @@ def _repeatable(*, on: bool) -> Iterator[None]:
 class Run:
     """Put the parts of a run together."""
 
-    def __init__(self, recipe: Recipe, output: Path, processes: Processes, bar: ProgressBar) -> None:
+    def __init__(self, recipe: Recipe, output: Path, processes: Processes, bar: Display) -> None:
         self.recipe = recipe
         self.output = output
         self.processes = processes
@@ -135,10 +144,22 @@ class Run:
         if self.processes.first:
             self._prepare_alone(folder, saved)
         self.processes.wait()
-        data = open_prepared(folder)
+        data = self._opened(folder, saved)
         if not saved:
             for line in table(data.accounts()):
                 self.bar.note(line)
+        return data
+
+    def take_data(self, folder: Path, saved: Saved | None = None) -> PreparedData:
+        """Take data that was prepared for several runs, from the files and by the sections of this one."""
+        sections = self.recipe.data, self.recipe.source, self.recipe.target
+        if self.processes.first:
+            prepare(*sections, folder)
+        self.processes.wait()
+        return self._opened(folder, saved)
+
+    def _opened(self, folder: Path, saved: Saved | None) -> PreparedData:
+        data = open_prepared(folder)
         if saved and data.train.manifest.recipe != saved.run.data:
             raise self._changed_pairs()
         return data
