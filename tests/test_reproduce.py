@@ -291,7 +291,7 @@ class Bag(Model):
 
     def step(self, tokens: Tensor, consumed: Tensor, cache: Cache, memory: Any) -> tuple[Tensor, Growth]:
         bags, budget = memory
-        return self._logits(bags, tokens, budget - consumed), Growth((), ())
+        return self._logits(bags, tokens, budget - consumed), Growth(cache.state, ())
 
     def useful_flops(self, source_tokens: int, target_tokens: int) -> float:
         return 6.0 * (source_tokens * self.source.embedding_dim + target_tokens * self.out.weight.numel())
