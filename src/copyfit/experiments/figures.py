@@ -72,18 +72,11 @@ def _draw_histogram(axis: Axes, histogram: Histogram, *, limit: int) -> None:
     axis.bar(
         places, [100 * share for share in shares], width=0.9 * width, color=style_of(histogram.system).colour
     )
-    axis.set_title(histogram.system.replace(",", ",\n"), fontsize=8.5)
+    axis.set_title(histogram.system.replace(",", ",\n"), fontsize=8.5, pad=14)
     axis.axvline(0, color="#999999", linewidth=0.6, zorder=0)
     axis.yaxis.set_major_locator(MaxNLocator(4))
-    axis.text(
-        0.98,
-        0.95,
-        f"variance {histogram.variance:.3g}\nexact {100 * histogram.exact:.0f} %",
-        transform=axis.transAxes,
-        ha="right",
-        va="top",
-        fontsize=7.5,
-    )
+    measured = f"variance {histogram.variance:.3g}, exact {100 * histogram.exact:.0f} %"
+    axis.text(0.5, 1.03, measured, transform=axis.transAxes, ha="center", fontsize=7.5)
 
 
 def _curves(section: FigureSection, results: Results) -> Figure | None:
@@ -127,7 +120,7 @@ def _draw_panel(axis: Axes, panel: PanelSection, section: FigureSection, results
         )
         axis.fill_between(lengths, lows, highs, color=style.colour, alpha=0.13, linewidth=0)
     axis.set_title(panel.title)
-    axis.legend(fontsize=7.5, frameon=False)
+    axis.legend(fontsize=7.5, framealpha=0.85, edgecolor="none")
 
 
 def _mark_lengths(axis: Axes, seen: Band | None, unseen: Sequence[int]) -> None:
