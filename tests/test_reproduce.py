@@ -230,7 +230,7 @@ def test_a_study_that_is_asked_to_stop_saves_and_does_so(tmp_path: Path, jobs: s
 @pytest.mark.long
 def test_a_cut_of_tiny_is_killed_goes_on_and_is_not_done_again(tmp_path: Path, capsys: Output) -> None:
     output = tmp_path / "out"
-    settings = ["training.steps=60", "training.save_every=10", "validation.every=1000"]
+    settings = ["training.steps=150", "training.save_every=20", "validation.every=1000"]
     flags = ["tiny", "--output", str(output), *(f"--set={setting}" for setting in settings)]
     for system in ("LenInit", "Transformer", "Transformer+LDPE"):
         flags += ["--only", system]
@@ -244,7 +244,7 @@ def test_a_cut_of_tiny_is_killed_goes_on_and_is_not_done_again(tmp_path: Path, c
     assert process.returncode == 0, told
     assert b"going on from step " in told
     records = open_records(output / "records")
-    assert {record.steps for record in records.trainings} == {60}
+    assert {record.steps for record in records.trainings} == {150}
     assert len(records.tests) == 3 * 5
     before, began = files_in(output / "records"), time.monotonic()
     assert run(["reproduce", *flags]) == 0

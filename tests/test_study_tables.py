@@ -97,6 +97,17 @@ def test_a_row_that_extends_another_is_called_by_what_it_adds(results: Results) 
     ]
 
 
+def test_records_of_several_versions_of_the_code_are_counted(results: Results, tmp_path: Path) -> None:
+    assert results.versions() == 1
+    records = Records(tmp_path / "first")
+    record = record_test(records, results.runs[0], results.matrix.tests[0], {"30": cell_record(0.1, 1.0)})
+    newer = record.model_copy(update={"made": record.made.model_copy(update={"code": "newer"})})
+    other = Records(tmp_path / "others")
+    other.add(newer, "newer")
+    record_training(other, results.runs[0])
+    assert Results(results.matrix, (), other).versions() == 2
+
+
 def test_the_least_variance_is_the_best_and_the_greatest_recall(results: Results) -> None:
     assert [figure.mean for figure in grid(results, "variance").rows[0].figures] == [100.0, None]
     assert "**0.250** ± 0.354 (0.015)" in markdown(grid(results, "variance"))

@@ -50,6 +50,8 @@ def show_tables(results: "Results", output: Path) -> None:
     unused = results.unused()
     if unused:
         talk.note(f"{unused} records belong to other recipes or tests and are not used")
+    if results.versions() > 1:
+        talk.note(f"the records are of {results.versions()} versions of the code, they name each its own")
     talk.note(f"tables are in {output}")
 
 

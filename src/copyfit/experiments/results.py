@@ -57,6 +57,12 @@ class Results:
                 if record is not None:
                     yield run, record
 
+    def versions(self) -> int:
+        """Count the versions of the package's code that the records were made by."""
+        made = [record.made for record in self.trainings()]
+        made += [record.made for _, record in self.everything()]
+        return len({each.code for each in made})
+
     def trainings(self) -> list[TrainingRecord]:
         """Return how the models were trained, in the order of the matrix."""
         keys = dict.fromkeys(recipe_key(recipe) for run in self.runs for recipe in run.recipes)
