@@ -69,6 +69,7 @@ def test_a_study_leaves_a_record_of_every_training_and_test(done: Done) -> None:
     for record in records.tests:
         assert all(cell.n == sum(cell.differences.values()) == 5 for cell in record.cells.values())
         assert record.recipe["training"]["steps"] == 12  # type: ignore[index,call-overload]
+        assert record.recipe["data"]["train"] == ["train.tsv"]  # type: ignore[index,call-overload]
         assert record.made.hardware["device"] == "cpu"
         assert {"python", "torch", "numpy"} <= set(record.made.versions)
     assert all(record.steps == 12 and record.seconds > 0 for record in records.trainings)

@@ -70,6 +70,14 @@ def with_files(recipe: Recipe, train: Iterable[Path], validation: Iterable[Path]
     return recipe.model_copy(update={"data": recipe.data.model_copy(update=files)})
 
 
+def described(recipe: Recipe) -> dict[str, Any]:
+    """Return a recipe as plain values, its files by their names: where they lie is nobody else's business."""
+    plain: dict[str, Any] = recipe.model_dump(mode="json")
+    for kind in ("train", "validation"):
+        plain["data"][kind] = [Path(path).name for path in plain["data"][kind]]
+    return plain
+
+
 def recipe_key(recipe: Recipe) -> str:
     """Hash what a training follows from, but for the content of its files."""
     return hash_of(recipe.model_dump(mode="json", exclude=_NO_PART))

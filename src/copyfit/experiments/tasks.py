@@ -11,7 +11,7 @@ import torch
 
 from copyfit.data.corpus import read_pairs
 from copyfit.data.prepared import open_prepared
-from copyfit.experiments.design import Run, recipe_key, slug
+from copyfit.experiments.design import Run, described, recipe_key, slug
 from copyfit.experiments.files import content_hash
 from copyfit.experiments.matrix import TestSection
 from copyfit.experiments.measure import measure, pairs_of
@@ -119,7 +119,7 @@ class Training:
             matrix=self.setting.matrix,
             system=self.recipe.name,
             seed=self.recipe.seed,
-            recipe=self.recipe.model_dump(mode="json"),
+            recipe=described(self.recipe),
             files={Path(path).name: content_hash(Path(path)) for path in paths},
             training_pairs=store.pairs,
             dropped=store.dropped,
@@ -192,7 +192,7 @@ class Trials:
             matrix=self.setting.matrix,
             system=run.system.name,
             seeds=run.seeds,
-            recipe=run.recipes[0].model_dump(mode="json"),
+            recipe=described(run.recipes[0]),
             recipes=tuple(map(recipe_key, run.recipes)),
             weights=run.weights,
             rerank=run.system.rerank,
