@@ -110,6 +110,18 @@ def test_rows_leave_a_batch_when_they_are_over_or_withdrawn_and_disturb_no_other
     assert len(asked) < 12
 
 
+def test_texts_of_the_models_own_length_are_the_same_alone_and_in_any_batch(
+    model: Path, exported: Path
+) -> None:
+    effort = Effort(num_beams=3)
+    orders = [Order(text, Wish(length, mode="free")) for text in TEXTS for length in (3, 9, 30)]
+    for folder in (model, exported):
+        writer = Writer(folder)
+        alone = [writer.fulfil([order], effort)[0].headlines[0].text for order in orders]
+        together = [result.headlines[0].text for result in writer.fulfil(orders, effort)]
+        assert together == alone
+
+
 def test_threads_share_the_graphs(exported: Path) -> None:
     writer = Writer(exported)
     expected = [writer(text, length=30) for text in TEXTS]

@@ -73,6 +73,7 @@ def jobs(draw: st.DrawFn, world: World) -> Job:
         scale=1.0 if world.unit == "char" else draw(st.sampled_from([0.5, 1.0, 5.25])),
         prefix=draw(st.sampled_from(prefixes(world))) if draw(st.booleans()) else (),
         required=tuple(draw(st.lists(st.sampled_from([*words, "q"]), max_size=2))),
+        normalised=draw(st.booleans()),
     )
 
 
@@ -110,7 +111,8 @@ def check_results(case: tuple[World, list[Job], SearchOptions, int]) -> None:
         check_bounds(world, job, found)
         scores = [teacher_forced(model, world, job, hypothesis.tokens) for hypothesis in found]
         assert [hypothesis.score for hypothesis in found] == pytest.approx(scores, abs=1e-9)
-        ranks = [hypothesis.score / hypothesis.spent**options.length_penalty for hypothesis in found]
+        penalty = 1 if job.normalised else options.length_penalty
+        ranks = [hypothesis.score / hypothesis.spent**penalty for hypothesis in found]
         assert ranks == sorted(ranks, reverse=True)
 
 
@@ -273,16 +275,17 @@ def test_the_search_goes_on_while_a_longer_text_may_still_rank_higher(
 
 
 def test_texts_compare_per_unit_where_the_model_decides_on_the_length() -> None:
-    world = make_world(tuple("abc"))
-    likings = {("", "a"): 8.0, ("a", ""): 4.0, ("a", "b"): 5.0, ("b", "b"): 1.5, ("b", ""): 0.0}
-    job = make_job(1, 12)
-    options = SearchOptions(num_beams=3, keep=20)
-    model = Scripted(world, likings)
-    summed, normalised = world.search(model, [job, replace(job, normalised=True)], options)
-    assert world.text(summed[0].tokens) == "a"
-    assert world.text(normalised[0].tokens) == "a" + "b" * 11
-    ranks = [text.score / text.spent for text in normalised]
-    assert ranks == sorted(ranks, reverse=True)
+    world, job = make_world(tuple("ab")), make_job(1, 2)
+    texts = list(world.every_text(job))
+    options = SearchOptions(num_beams=len(texts), keep=len(texts))
+    differing = 0
+    for seed in range(9):
+        model = world.model(seed)
+        summed, normalised = world.search(model, [job, replace(job, normalised=True)], options)
+        assert {text.tokens for text in normalised} == set(texts)
+        assert normalised == sorted(normalised, key=lambda text: -text.score / text.spent)
+        differing += summed[0].tokens != normalised[0].tokens
+    assert differing
 
 
 def test_a_search_for_the_models_own_length_ends_when_all_places_are_taken() -> None:

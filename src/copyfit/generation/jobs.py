@@ -36,7 +36,7 @@ class Job:
     required: tuple[str, ...] = ()
     """Words or phrases, normalised, that must stand in the text as whole words, in any segmentation."""
     normalised: bool = False
-    """Whether texts compare by their score per unit spent, and the first ones that fill all places win.
+    """Whether texts compare by their score per unit spent, and the search ends with as many as it has beams.
 
     For texts whose length the model decides: by plain sums an early end beats any long text.
     """

@@ -67,7 +67,8 @@ def advance(
     finished = _collect(rules, beams, choice, finished)
     beams = _extend(rules, beams, choice, growth.state)
     hopeless = ~(_hopes(rules, beams) > _bar(rules, finished)).any(dim=-1)
-    return beams, finished._replace(done=hopeless | _enough(rules, finished)), growth.entry
+    done = finished.done | hopeless | _enough(rules, finished)
+    return beams, finished._replace(done=done), growth.entry
 
 
 def _best(
@@ -118,8 +119,12 @@ def _drawn(
 
 
 def _collect(rules: Rules, beams: Beams, choice: Choice, finished: Finished) -> Finished:
-    """Put the hypotheses that end among the finished ones of their rows; keep the best distinct texts."""
-    ranks = torch.cat([finished.rank, _rank(rules, choice.ended, beams.spent)], dim=1)
+    """Put the hypotheses that end among the finished ones of their rows; keep the best distinct texts.
+
+    A row that is done stays as it is, however long others of its batch go on.
+    """
+    ended = choice.ended.masked_fill(finished.done[:, None], NONE)
+    ranks = torch.cat([finished.rank, _rank(rules, ended, beams.spent)], dim=1)
     order = _falling(ranks)
     hashes = torch.cat([finished.text_hash, beams.text_hash], dim=1).gather(1, order)
     ranks = ranks.gather(1, order).masked_fill(_repeated(hashes), NONE)
@@ -131,7 +136,7 @@ def _collect(rules: Rules, beams: Beams, choice: Choice, finished: Finished) -> 
 
     return finished._replace(
         tokens=kept(finished.tokens, beams.tokens),
-        score=kept(finished.score, choice.ended),
+        score=kept(finished.score, ended),
         spent=kept(finished.spent, beams.spent),
         text_hash=kept(finished.text_hash, beams.text_hash),
         rank=ranks.gather(1, best),
@@ -188,10 +193,11 @@ def _penalty(rules: Rules) -> Float[Tensor, "rows 1"]:
 
 
 def _enough(rules: Rules, finished: Finished) -> Bool[Tensor, " rows"]:
-    """Tell where all places are taken and nothing more is looked for; samples are all kept in play."""
+    """Tell where as many texts are finished as grow at a time; samples are all kept in play."""
     if rules.sampling is not None:
         return torch.zeros_like(rules.normalised)
-    return rules.normalised & (finished.rank[:, -1] > NONE)
+    taken = (finished.rank > NONE).long().sum(dim=-1)
+    return rules.normalised & (taken >= min(rules.beams.shape[0], finished.rank.shape[1]))
 
 
 def _bar(rules: Rules, finished: Finished) -> Float[Tensor, "rows 1"]:
