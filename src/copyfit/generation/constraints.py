@@ -13,13 +13,11 @@ from numpy.typing import NDArray
 
 from copyfit.errors import RequestError
 from copyfit.generation.jobs import Counting, Job
-from copyfit.generation.phrases import Tracker, track
+from copyfit.generation.phrases import MAX_STATES, Tracker, track
 from copyfit.text.automaton import FIRST_PIECE, FORBIDDEN, CostAutomaton
 from copyfit.text.budgets import steps_to_finish
 from copyfit.text.graphemes import graphemes
 
-MAX_STATES = 1024
-"""How many states a grammar may have: more than a few required words need."""
 _LIMIT_STEP = 64
 """Tables are made for limits rounded up to a multiple of this, so that many jobs share one."""
 _REMEMBERED = 64

@@ -1,6 +1,6 @@
 """What bounds the rows of one batch, as tensors."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -57,8 +57,13 @@ def sources_of(reading: Reading, device: torch.device) -> Sources:
 
 def rules_of(layout: Layout, jobs: Sequence[Job], options: SearchOptions, device: torch.device) -> Rules:
     """Put a layout on a device, with random numbers where tokens are to be drawn."""
-    tensors = [torch.from_numpy(array).to(device) for array in layout]
+    rules = rules_from(torch.from_numpy(array).to(device) for array in layout)
     if options.sampling is None:
-        return Rules._make([*tensors, None, None])
+        return rules
     uniform = uniform_numbers(jobs, options.sampling, beams=options.num_beams)
-    return Rules._make([*tensors, uniform.to(device), options.sampling])
+    return rules._replace(uniform=uniform.to(device), sampling=options.sampling)
+
+
+def rules_from(tensors: Iterable[Tensor]) -> Rules:
+    """Name the tensors of a layout, which come in its order."""
+    return Rules(**dict(zip(Layout._fields, tensors, strict=True)), uniform=None, sampling=None)

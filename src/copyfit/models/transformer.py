@@ -87,8 +87,10 @@ class Transformer(Model):
         """Feed each hypothesis its last token; return the logits of the next one and what is new."""
         unseen, budget, keys = cast(tuple[Tensor, Tensor, tuple[Keys, ...]], memory)
         (number,) = cast(tuple[Tensor], cache.state)
-        view = View(hide(cache.seen.flatten(2))[:, None], unseen[:, None, None])
         hidden = self._embed_target(tokens, Place(number, consumed, budget[:, None].expand_as(consumed)))
+        view = View(
+            *(mask.to(hidden.dtype) for mask in (hide(cache.seen.flatten(2))[:, None], unseen[:, None, None]))
+        )
         entry = []
         layers = zip(self.decoder, cast(tuple[Keys, ...], cache.history), keys, strict=True)
         for layer, past, source_keys in layers:

@@ -54,9 +54,18 @@ class Residual(nn.Module):
         self, inputs: Float[Tensor, "*tokens width"], branch: Callable[[Tensor], Tensor]
     ) -> Float[Tensor, "*tokens width"]:
         """Return inputs + branch(inputs), normalised."""
-        if self.before:
-            return cast(Tensor, inputs + self.dropout(branch(self.norm(inputs))))
-        return cast(Tensor, self.norm(inputs + self.dropout(branch(inputs))))
+        return self.close(inputs, branch(self.open(inputs)))
+
+    def open(self, inputs: Float[Tensor, "*tokens width"]) -> Float[Tensor, "*tokens width"]:
+        """Return what the branch is given."""
+        return cast(Tensor, self.norm(inputs)) if self.before else inputs
+
+    def close(
+        self, inputs: Float[Tensor, "*tokens width"], branched: Float[Tensor, "*tokens width"]
+    ) -> Float[Tensor, "*tokens width"]:
+        """Add what the branch made."""
+        total: Tensor = inputs + self.dropout(branched)
+        return total if self.before else cast(Tensor, self.norm(total))
 
 
 class FeedForward(nn.Module):
@@ -172,14 +181,9 @@ class DecoderLayer(nn.Module):
         self, tokens: Float[Tensor, "rows beams width"], past: Keys, memory: Keys, view: View
     ) -> tuple[Float[Tensor, "rows beams width"], Keys]:
         """Decode one more token of every hypothesis; return what it adds to the past."""
-        entry = past
-
-        def attend(inputs: Tensor) -> Tensor:
-            nonlocal entry
-            seen, entry = self.attention.step(inputs, past, view.past)
-            return seen
-
-        tokens = self.residuals[0](tokens, attend)
+        first = cast(Residual, self.residuals[0])
+        seen, entry = self.attention.step(first.open(tokens), past, view.past)
+        tokens = first.close(tokens, seen)
         tokens = self.residuals[1](
             tokens, lambda inputs: self.source_attention.step(inputs, memory, view.source)
         )

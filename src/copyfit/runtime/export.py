@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from copyfit.generation.beams import Beams, Finished, begin
 from copyfit.generation.jobs import Counting, Job, SearchOptions
 from copyfit.generation.layout import lay_out, lay_out_sources
-from copyfit.generation.rules import Rules, rules_of, sources_of
+from copyfit.generation.rules import rules_from, rules_of, sources_of
 from copyfit.generation.search import advance
 from copyfit.models.contract import Model, Started, Tree, blank, leaves
 from copyfit.runtime import graphs
@@ -43,7 +43,7 @@ def trace(model: Model, jobs: Sequence[Job], counting: Counting) -> Graphs:
     rules = list(rules_of(lay_out(jobs, counting, EXAMPLE), jobs, EXAMPLE, cpu)[:-2])
     sources = sources_of(lay_out_sources(jobs), cpu)
     started = model.start(*sources)
-    beams, finished = begin(_rules(rules), started.state)
+    beams, finished = begin(rules_from(rules), started.state)
     # A past of two steps, for the same reason.
     history = blank(started.entry, steps=2, beams=EXAMPLE.num_beams)
     names = _Names.of(started)
@@ -142,7 +142,7 @@ class _Start(nn.Module):
 
     def forward(self, sources: Sequence[Tensor], rules: Sequence[Tensor]) -> tuple[Tensor, ...]:
         started = self.model.start(*sources)
-        beams, finished = begin(_rules(rules), started.state)
+        beams, finished = begin(rules_from(rules), started.state)
         beside = torch.zeros_like(beams.score)[:, None, :, None]
         entry = [leaf + beside for leaf in leaves(started.entry)]
         return (*leaves(started.memory), *_state(beams, finished), *entry)
@@ -168,7 +168,7 @@ class _Advance(nn.Module):
         beams = Beams(**dict(zip(_OF_BEAMS, state[:plain], strict=True)), state=own)
         grown, finished, entry = advance(
             self.model,
-            _rules(rules),
+            rules_from(rules),
             beams,
             Finished._make(state[-last:]),
             history=_tree(self.history, iter(history)),
@@ -187,10 +187,6 @@ def _shape_of(tree: Tree) -> Shape:
 
 def _tree(shape: Shape, tensors: Iterator[Tensor]) -> Tree:
     return tuple(next(tensors) if part is None else _tree(part, tensors) for part in shape)
-
-
-def _rules(tensors: Sequence[Tensor]) -> Rules:
-    return Rules._make([*tensors, None, None])
 
 
 def _state(beams: Beams, finished: Finished) -> tuple[Tensor, ...]:
