@@ -543,7 +543,7 @@ def test_keys_are_read_from_a_file(tmp_path: Path) -> None:
     from copyfit.server.settings import Settings, read_keys
 
     path = tmp_path / "keys"
-    path.write_text(f"# ours\n{KEYS[0]}\n\n  {KEYS[1]}\n")
+    path.write_text(f"# ours\n{KEYS[0]}\n\n  # theirs\n  {KEYS[1]}\n")
     assert read_keys(path) == KEYS
     for content, message in ((b"", "at least one key"), (b"short\n", "key 1 of"), (b"\xff", "readable")):
         path.write_bytes(content)
