@@ -2,10 +2,12 @@
 
 import json
 import runpy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any, NamedTuple, cast
 
 import pytest
 
@@ -114,31 +116,6 @@ def test_a_key_is_sent_and_missed(model: str, tmp_path: Path, capsys: pytest.Cap
         assert message in line
 
 
-class Busy(BaseHTTPRequestHandler):
-    """Be a service that is busy twice, and then one that does not speak copyfit."""
-
-    asked = 0
-
-    def do_GET(self) -> None:
-        content = json.dumps({"models": [{"name": "m", "unit": "char", "natural_length": 9}]}).encode()
-        self.answer(200, content)
-
-    def do_POST(self) -> None:
-        type(self).asked += 1
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.answer(429 if self.asked < 3 else 500, b"[]" if self.asked < 3 else b"oops")
-
-    def answer(self, status: int, content: bytes) -> None:
-        self.send_response(status)
-        self.send_header("Retry-After", "0")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 def test_the_client_of_the_documentation_works(
     served: Served, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -149,22 +126,170 @@ def test_the_client_of_the_documentation_works(
     assert [line.split(" ")[:2] for line in capsys.readouterr().out.splitlines()] == [["30", "True"]] * 3
 
 
-def test_a_busy_service_is_asked_again_and_nonsense_is_told() -> None:
-    with HTTPServer(("127.0.0.1", 0), Busy) as server:
-        thread = Thread(target=server.serve_forever)
+MODELS = {"models": [{"name": "m", "unit": "char", "natural_length": 9}]}
+LINE = {"text": "x", "length": 1, "fits": True, "whole_words": True, "score": -1.0, "aim": 1}
+RESULT = {"headlines": [LINE], "truncated": False, "error": None}
+
+
+class Reply(NamedTuple):
+    """Be what some server answers."""
+
+    status: int
+    content: object
+    headers: Mapping[str, str] = {}
+
+
+class Answering(BaseHTTPRequestHandler):
+    """Be any server, and keep what it is asked."""
+
+    server: "Elsewhere"
+
+    def do_GET(self) -> None:
+        self.reply(b"")
+
+    def do_POST(self) -> None:
+        self.reply(self.rfile.read(int(self.headers["Content-Length"])))
+
+    def reply(self, body: bytes) -> None:
+        self.server.asked.append((self.path, self.headers["Authorization"], body))
+        status, content, headers = self.server.answer(json.loads(body) if body else None)
+        written = content if isinstance(content, bytes) else json.dumps(content).encode()
+        self.send_response(status)
+        for name, value in {**headers, "Content-Length": str(len(written))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(written)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+class Elsewhere(HTTPServer):
+    """Answer as a test says: to a question, or to None where the models are asked for."""
+
+    def __init__(self, answer: Callable[[Any], Reply]) -> None:
+        super().__init__(("127.0.0.1", 0), Answering)
+        self.answer = answer
+        self.asked: list[tuple[str, str | None, bytes]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+@contextmanager
+def elsewhere(answer: Callable[[Any], Reply]) -> Iterator[Elsewhere]:
+    with Elsewhere(answer) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
-            writer = RemoteWriter(f"http://127.0.0.1:{server.server_port}/")
-            with pytest.raises(RequestError, match=r"refuses \(500\): nothing that copyfit says"):
-                writer.fulfil([Order("a", Wish(9))], Effort())
-            assert Busy.asked == 3
+            yield server
         finally:
             server.shutdown()
             thread.join()
+
+
+def test_a_busy_service_is_asked_again_and_nonsense_is_told() -> None:
+    busy = [Reply(429, b"[]", {"Retry-After": "0"})] * 2
+    replies = iter([Reply(200, MODELS), *busy, Reply(500, b"oops")])
+    with elsewhere(lambda _: next(replies)) as server:
+        writer = RemoteWriter(f"{server.url}/")
+        with pytest.raises(RequestError, match=r"refuses \(500\): nothing that copyfit says"):
+            writer.fulfil([Order("a", Wish(9))], Effort())
+        assert len(server.asked) == 4
     with pytest.raises(RequestError, match="cannot ask the server at http"):
-        RemoteWriter(f"http://127.0.0.1:{server.server_port}/")
+        RemoteWriter(server.url)
     with pytest.raises(RequestError, match="a server is named as"):
         RemoteWriter("localhost:8000")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"<html>Accept our terms</html>",
+        b"[" * 100_000,
+        [],
+        {},
+        {"models": []},
+        {"models": "m"},
+        {"models": {"name": "m"}},
+        {"models": ["m"]},
+        {"models": [{"name": "m"}]},
+        {"models": [{"name": "m", "unit": "char", "natural_length": "many"}]},
+    ],
+    ids=lambda content: str(content)[:40],
+)
+def test_a_server_that_is_not_the_service_is_told_in_one_line(content: object) -> None:
+    with elsewhere(lambda _: Reply(200, content)) as server:
+        with pytest.raises(RequestError, match="must be a server that copyfit serve runs") as told:
+            RemoteWriter(server.url)
+        assert "\n" not in str(told.value)
+        assert server.url in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"<html>Accept our terms</html>",
+        {"results": None},
+        {"results": []},
+        {"results": [RESULT, RESULT]},
+        {"results": ["x"]},
+        {"results": [{"headlines": [], "truncated": False}]},
+        {"results": [{**RESULT, "headlines": [{"text": "x"}]}]},
+        {"results": [{**RESULT, "headlines": [{**LINE, "text": 5}]}]},
+    ],
+    ids=lambda content: str(content)[:60],
+)
+def test_headlines_that_are_not_in_the_form_of_the_service_are_told_in_one_line(content: object) -> None:
+    with elsewhere(lambda question: Reply(200, content if question else MODELS)) as server:
+        writer = RemoteWriter(server.url)
+        with pytest.raises(RequestError, match="must be a server that copyfit serve runs"):
+            writer.fulfil([Order("a", Wish(9))], Effort())
+
+
+def test_rows_that_take_too_long_together_are_asked_for_by_halves_and_one_alone_fails_alone() -> None:
+    def answer(question: Any) -> Reply:
+        if question is None:
+            return Reply(200, MODELS)
+        texts = question["texts"]
+        if len(texts) > 2 or "slow" in texts:
+            return Reply(504, {"error": {"message": "a request may take 1 s"}})
+        return Reply(200, {"results": [{**RESULT, "headlines": [{**LINE, "text": text}]} for text in texts]})
+
+    texts = ["a", "b", "c", "slow", "d", "e", "f"]
+    with elsewhere(answer) as server:
+        results = RemoteWriter(server.url).fulfil([Order(text, Wish(1)) for text in texts], Effort())
+    for text, result in zip(texts, results, strict=True):
+        if text == "slow":
+            assert str(result.error).endswith("refuses (504): a request may take 1 s")
+        else:
+            assert (result.error, result.headlines[0].text) == (None, text)
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_key_does_not_follow_a_redirect(status: int) -> None:
+    with (
+        elsewhere(lambda _: Reply(200, MODELS)) as other,
+        elsewhere(lambda _: Reply(status, b"", {"Location": f"{other.url}/v1/models"})) as server,
+    ):
+        with pytest.raises(RequestError, match=f"redirects to '{other.url}/v1/models'"):
+            RemoteWriter(server.url, key=KEY)
+        assert server.asked == [("/v1/models", f"Bearer {KEY}", b"")]
+        assert other.asked == []
+
+
+def test_a_row_whose_text_or_wish_is_of_another_kind_fails_alone_as_it_does_here(
+    served: Served, model: str
+) -> None:
+    bad: Any = [5, None, b"bytes", ["a", "list"]]
+    orders = [Order(text, Wish(9)) for text in (*bad, ARTICLE)]
+    orders += [Order(ARTICLE, Wish(9, require=cast("Any", 5)))]
+    writers = (Writer(model, device="cpu"), RemoteWriter(served.url))
+    here, there = (writer.fulfil(orders, Effort(num_beams=1)) for writer in writers)
+    assert [result.error for result in there] == [result.error for result in here]
+    assert [result.request for result in there] == [result.request for result in here]
+    assert [result.error is None for result in there] == [False] * 4 + [True, False]
 
 
 def test_a_wish_that_no_writer_takes_or_only_one_here_fails_alone(served: Served) -> None:

@@ -2,13 +2,15 @@
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from http.client import HTTPException
+from http.client import HTTPException, HTTPResponse
+from types import NoneType
 from typing import Any
 from urllib.error import HTTPError, URLError
+from urllib.request import HTTPRedirectHandler, build_opener
 from urllib.request import Request as HttpRequest
-from urllib.request import urlopen
 
 from copyfit.errors import RequestError
 from copyfit.text.normal import normalise
@@ -24,6 +26,19 @@ PATIENCE = 120.0
 TIMEOUT = 90.0
 _BUSY = {429, 503}
 _OF_THE_ORDER = {400, 413, 422}
+_LATE = 504
+_REDIRECTS = range(300, 400)
+
+
+class _StaysHere(HTTPRedirectHandler):
+    """Follow no redirect: the key would go to whichever host it names."""
+
+    def redirect_request(self, *_: object) -> None:
+        """Leave the redirect to be told as the refusal that it is."""
+
+
+class _ForeignError(Exception):
+    """Report an answer that is not of the service's form."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +61,12 @@ class RemoteWriter:
             raise RequestError(f"a server is named as http://HOST:PORT, given {url!r}")
         self._url = url.rstrip("/")
         self._key = key
-        model = _model(self._checked(self._send("/v1/models", None)).content, url)
-        self.name = str(model["name"])
-        self.natural = Natural(int(model["natural_length"]), str(model["unit"]))
+        self._opener = build_opener(_StaysHere)
+        answer = self._checked(self._send("/v1/models", None))
+        with self._understood():
+            model, *_ = _field(answer.content, "models", list) or [None]
+            self.name: str = _field(model, "name", str)
+            self.natural = Natural(_field(model, "natural_length", int), _field(model, "unit", str))
 
     def fulfil(self, orders: Sequence[Order], effort: Effort) -> list[Result]:
         """Serve many orders together, in their order; one that cannot be served fails alone."""
@@ -57,24 +75,39 @@ class RemoteWriter:
             raise RequestError(
                 "a server neither re-ranks nor forbids to repeat; leave that out, or write with --model"
             )
-        results: list[Result | None] = [None] * len(orders)
-        for numbers in _portions(orders):
+        drafts = [self._draft(order) for order in orders]
+        sound = [number for number, draft in enumerate(drafts) if isinstance(draft, Request)]
+        results = {number: draft for number, draft in enumerate(drafts) if isinstance(draft, Result)}
+        for numbers in _portions(orders, sound):
             portion = [orders[number] for number in numbers]
-            for number, result in zip(numbers, self._write(portion, effort), strict=True):
-                results[number] = result
-        return [result for result in results if result is not None]
+            results |= zip(numbers, self._write(portion, effort), strict=True)
+        return [results[number] for number in range(len(orders))]
+
+    def _draft(self, order: Order) -> Request | Result:
+        request: Request | None = None
+        try:
+            request = order.wish.resolve(self.natural)
+            if not isinstance(order.text, str):
+                raise RequestError(f"a text must be a string, given {type(order.text).__name__}")
+        except RequestError as problem:
+            return Result(request, error=str(problem))
+        return request
 
     def _write(self, orders: Sequence[Order], effort: Effort) -> list[Result]:
+        """Write headlines for texts of one wish, by halves where they take too long together."""
         wish = orders[0].wish
-        try:
-            request = wish.resolve(self.natural)
-        except RequestError as problem:
-            return [Result(None, error=str(problem))] * len(orders)
         body = {"texts": [normalise(order.text) for order in orders], **_fields(wish, effort)}
         answer = self._send("/v1/headlines", json.dumps(body).encode())
+        if answer.status == _LATE and len(orders) > 1:
+            half = len(orders) // 2
+            return [*self._write(orders[:half], effort), *self._write(orders[half:], effort)]
+        request = wish.resolve(self.natural)
+        if answer.status == _LATE:
+            return [Result(request, error=self._refusal(answer))]
         if answer.status in _OF_THE_ORDER:
             return [Result(request, error=answer.said())] * len(orders)
-        return [_result(request, values) for values in self._checked(answer).content["results"]]
+        with self._understood():
+            return _results(request, self._checked(answer).content, len(orders))
 
     def _send(self, path: str, body: bytes | None) -> _Answer:
         """Send a request, again and again while the service is busy."""
@@ -91,33 +124,61 @@ class RemoteWriter:
             headers["Authorization"] = f"Bearer {self._key}"
         try:
             request = HttpRequest(f"{self._url}{path}", data=body, headers=headers)
-            with urlopen(request, timeout=TIMEOUT) as response:
-                return _Answer(response.status, _object(response.read()), 0)
-        except HTTPError as refusal:
-            with refusal:
-                wait = refusal.headers.get("Retry-After", "")
-                seconds = float(wait) if wait.isdecimal() else 1.0
-                return _Answer(refusal.code, _object(refusal.read()), seconds)
+            with self._open(request) as response:
+                return self._answer(response)
         except (URLError, HTTPException, OSError, ValueError) as problem:
             reason = getattr(problem, "reason", problem)
             raise RequestError(f"cannot ask the server at {self._url}: {reason}") from problem
 
+    def _open(self, request: HttpRequest) -> HTTPResponse | HTTPError:
+        try:
+            response: HTTPResponse = self._opener.open(request, timeout=TIMEOUT)
+        except HTTPError as refusal:
+            return refusal
+        return response
+
+    def _answer(self, response: HTTPResponse | HTTPError) -> _Answer:
+        status = response.code if isinstance(response, HTTPError) else response.status
+        if status in _REDIRECTS:
+            place = response.headers.get("Location", "nowhere")
+            raise RequestError(
+                f"the server at {self._url} must answer itself, it redirects to {place!r};"
+                " name the server that answers"
+            )
+        wait = response.headers.get("Retry-After", "")
+        seconds = float(wait) if wait.isdecimal() else 1.0
+        return _Answer(status, _object(response.read()), seconds)
+
     def _checked(self, answer: _Answer) -> _Answer:
         if answer.status != 200:
-            raise RequestError(f"the server at {self._url} refuses ({answer.status}): {answer.said()}")
+            raise RequestError(self._refusal(answer))
         return answer
 
+    def _refusal(self, answer: _Answer) -> str:
+        return f"the server at {self._url} refuses ({answer.status}): {answer.said()}"
 
-def _portions(orders: Sequence[Order]) -> Iterator[list[int]]:
+    @contextmanager
+    def _understood(self) -> Iterator[None]:
+        """Say whose fault it is when an answer cannot be read."""
+        try:
+            yield
+        except _ForeignError as problem:
+            raise RequestError(
+                f"{self._url} must be a server that copyfit serve runs, its answer has no {problem};"
+                " look for a proxy or another program that answers there"
+            ) from None
+
+
+def _portions(orders: Sequence[Order], numbers: Iterable[int]) -> Iterator[list[int]]:
     """Yield the numbers of orders that one request can bring: of one wish, and not too much text."""
     by_wish: dict[Wish, list[int]] = {}
-    for number, order in enumerate(orders):
-        wish = replace(order.wish, require=tuple(order.wish.require))
-        by_wish.setdefault(wish, []).append(number)
-    for numbers in by_wish.values():
+    for number in numbers:
+        wish = orders[number].wish
+        by_wish.setdefault(replace(wish, require=tuple(wish.require)), []).append(number)
+    for alike in by_wish.values():
         portion: list[int] = []
         size = 0
-        for number in numbers:
+        for number in alike:
             # As JSON writes them: six bytes for a character outside ASCII.
             length = len(json.dumps(orders[number].text))
             if portion and (len(portion) == MOST_TEXTS or size + length > MOST_BYTES):
@@ -143,34 +204,41 @@ def _fields(wish: Wish, effort: Effort) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _result(request: Request, values: Mapping[str, Any]) -> Result:
+def _results(request: Request, content: object, count: int) -> list[Result]:
+    results = _field(content, "results", list)
+    if len(results) != count:
+        raise _ForeignError(f"result for each of {count} texts")
+    return [_result(request, values) for values in results]
+
+
+def _result(request: Request, values: object) -> Result:
+    truncated = _field(values, "truncated", bool)
     headlines = tuple(
         Headline(
-            text=line["text"],
-            length=line["length"],
+            text=_field(line, "text", str),
+            length=_field(line, "length", int),
             unit=request.unit,
-            fits=line["fits"],
-            whole_words=line["whole_words"],
-            score=line["score"],
-            truncated=values["truncated"],
-            aim=line["aim"],
+            fits=_field(line, "fits", bool),
+            whole_words=_field(line, "whole_words", bool),
+            score=_field(line, "score", float, int),
+            truncated=truncated,
+            aim=_field(line, "aim", int),
         )
-        for line in values["headlines"]
+        for line in _field(values, "headlines", list)
     )
-    return Result(request, headlines, values["truncated"], values["error"])
+    return Result(request, headlines, truncated, _field(values, "error", str, NoneType))
 
 
-def _model(content: Mapping[str, Any], url: str) -> Mapping[str, Any]:
-    models = content.get("models")
-    if not models:
-        raise RequestError(f"{url} must be a server that copyfit serve runs, it names no models")
-    model: Mapping[str, Any] = models[0]
-    return model
+def _field(values: object, name: str, *kinds: type) -> Any:
+    """Return a field of an answer, which must be there and of one of these kinds."""
+    if not isinstance(values, dict) or name not in values or not isinstance(values[name], kinds):
+        raise _ForeignError(name)
+    return values[name]
 
 
 def _object(content: bytes) -> Mapping[str, Any]:
     try:
         values = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return values if isinstance(values, dict) else {}

@@ -69,8 +69,8 @@ def _asking(service: Service) -> APIRouter:
     async def headlines(request: Request) -> Response:
         """Write headlines for one text or several, in one length or several.
 
-        With `stream`, events are sent as they come: `headline` for each candidate, `result` for each text and
-        length, `done` at the end, or `error`.
+        With `stream`, events are sent after each batch: `headline` for each candidate, `result` for each text
+        and length, `done` at the end, or `error`.
         """
         begun = time.monotonic()
         client = request.state.client = service.client_of(request)

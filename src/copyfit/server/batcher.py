@@ -22,7 +22,7 @@ _logger = logging.getLogger(__name__)
 
 
 class Batcher:
-    """Serve works in batches, in a thread of its own."""
+    """Serve works in batches, in a thread of its own; a batch is delivered when all of it is there."""
 
     def __init__(self, writer: Writes, metrics: Metrics, *, capacity: int, batch_size: int) -> None:
         self._writer = writer

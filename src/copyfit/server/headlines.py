@@ -57,7 +57,7 @@ class Exchange:
         }
 
     async def events(self, request: Request) -> AsyncGenerator[bytes]:
-        """Yield an event for each headline, for each text and length, and for the end, as they come."""
+        """Yield an event for each headline, for each text and length, and for the end, batch by batch."""
         pairs: list[Pair] = []
         with self._under_way(request) as ticket:
             # Sent at once, so that a refusal can still be an answer of its own.

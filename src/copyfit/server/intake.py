@@ -16,9 +16,9 @@ _READ_ON = 8
 
 async def read_question(request: Request, settings: Settings, *, deadline: float) -> Question:
     """Return the question of a request, or refuse it."""
-    kind = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != JSON:
-        # Pages of other sites may send any other type from a reader's browser without asking first.
+        # Pages of other sites may send any other type, or none, from a reader's browser without asking first.
         raise malformed(f"the header Content-Type must be {JSON}")
     try:
         async with asyncio.timeout(deadline - time.monotonic()):

@@ -105,7 +105,7 @@ class Question(BaseModel):
     num_beams: NumBeams = Field(5, description="How wide to search.")
     require: list[Word] = Field([], max_length=MAX_REQUIRED, description="Words that must occur.")
     start: Word | None = Field(None, description="How the headline must begin.")
-    stream: bool = Field(False, description="Send each headline as soon as it is there.")
+    stream: bool = Field(False, description="Send what each batch wrote as soon as that batch is done.")
 
     @property
     def all_texts(self) -> list[str]:

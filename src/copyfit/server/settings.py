@@ -48,10 +48,10 @@ class Place:
 def read_keys(path: Path) -> tuple[str, ...]:
     """Read a file of API keys, one a line; lines that begin with # are notes."""
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
+        lines = [line.strip() for line in path.read_text(encoding="utf-8").split("\n")]
     except (OSError, UnicodeDecodeError) as problem:
         raise ConfigError(f"{path} must be a readable text file of keys: {problem}") from problem
-    keys = tuple(line.strip() for line in lines if line.strip() and not line.startswith("#"))
+    keys = tuple(line for line in lines if line and not line.startswith("#"))
     if not keys:
         raise ConfigError(f"{path} must have at least one key, it has none; write one a line")
     for number, key in enumerate(keys, 1):
