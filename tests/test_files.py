@@ -4,6 +4,7 @@ import io
 import json
 import lzma
 import math
+import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -446,6 +447,20 @@ def test_files_that_cannot_be_used_are_named(writer: Writer, tmp_path: Path) -> 
     )
     with pytest.raises(DataError, match="must be a file"):
         check_job(job(tmp_path / "none.csv", out))
+
+
+@pytest.mark.parametrize(("library", "name"), [("pyarrow", "a.parquet"), ("zstandard", "a.jsonl.zst")])
+def test_a_library_that_is_not_there_is_told_before_anything_is_touched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str, name: str
+) -> None:
+    write_rows(tmp_path / "in.jsonl", [{"text": TEXTS[0]}])
+    (tmp_path / name).write_bytes(b"from before")
+    monkeypatch.setitem(sys.modules, library, None)
+    for files in (tmp_path / "in.jsonl", tmp_path / name), (tmp_path / name, tmp_path / "out.jsonl"):
+        with pytest.raises(DataError) as caught:
+            check_job(job(*files))
+        assert str(caught.value) == f"{tmp_path / name} needs {library}: pip install 'copyfit[bulk]'"
+    assert (tmp_path / name).read_bytes() == b"from before"
 
 
 def test_damaged_input_is_named(writer: Writer, tmp_path: Path) -> None:
