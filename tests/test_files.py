@@ -489,9 +489,19 @@ def test_a_table_cannot_take_a_column_that_comes_late(writer: Writer, tmp_path: 
 
 def test_a_parquet_column_has_one_type(writer: Writer, tmp_path: Path) -> None:
     write_rows(tmp_path / "in.jsonl", [{"text": "A storm", "x": 1}, {"text": "A storm", "x": "one"}])
-    assert "a column must have one type" in refused(
+    assert "column 'x' must have one type" in refused(
         writer, job(tmp_path / "in.jsonl", tmp_path / "o.parquet")
     )
+
+
+@pytest.mark.parametrize("value", [2**70, [2**70], ["\ud800"], {}])
+def test_a_value_that_parquet_cannot_hold_is_told_with_its_column(
+    writer: Writer, tmp_path: Path, value: object
+) -> None:
+    write_rows(tmp_path / "in.jsonl", [{"text": "A storm", "x": value}])
+    message = refused(writer, job(tmp_path / "in.jsonl", tmp_path / "o.parquet"))
+    assert f"{tmp_path / 'o.parquet'}" in message
+    assert "'x'" in message
 
 
 def test_a_column_that_the_length_is_to_come_from_must_be_there(writer: Writer, tmp_path: Path) -> None:
@@ -522,12 +532,28 @@ def test_a_full_disk_is_told_in_one_line(writer: Writer, tmp_path: Path, name: s
     assert f"cannot write {tmp_path / name}: No space left on device" in message
 
 
-def test_what_a_column_cannot_hold_is_told_though_the_file_is_closed_after(
-    writer: Writer, tmp_path: Path
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("name", ["out.jsonl", "out.csv.gz", "out.tsv.xz", "out.txt.zst"])
+def test_a_disk_that_is_full_at_a_resume_is_told_in_one_line_and_leaves_the_output_alone(
+    writer: Writer, tmp_path: Path, name: str
 ) -> None:
-    rows: Rows = [{"text": "A storm", "x": 1}] * 16 + [{"text": "A storm", "x": "one"}]
+    write_rows(tmp_path / "in.jsonl", [{"text": "A storm"}] * 3)
+    run(writer, tmp_path / "in.jsonl", tmp_path / name)
+    written = (tmp_path / name).read_bytes()
+    (tmp_path / f".resumed.{name}").symlink_to("/dev/full")
+    message = refused(writer, job(tmp_path / "in.jsonl", tmp_path / name, resume=True))
+    assert f"cannot write {tmp_path / name}: No space left on device" in message
+    assert (tmp_path / name).read_bytes() == written
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", name]
+
+
+@pytest.mark.parametrize("value", ["one", 2**70])
+def test_what_a_column_cannot_hold_is_told_and_what_was_written_before_stays(
+    writer: Writer, tmp_path: Path, value: object
+) -> None:
+    rows: Rows = [{"text": "A storm", "x": 1}] * 16 + [{"text": "A storm", "x": value}]
     write_rows(tmp_path / "in.jsonl", rows)
-    assert "a column must have one type" in refused(
+    assert "column 'x' must have one type" in refused(
         writer, job(tmp_path / "in.jsonl", tmp_path / "o.parquet")
     )
     assert len(read_rows(tmp_path / "o.parquet")) == 16
