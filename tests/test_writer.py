@@ -287,6 +287,33 @@ def test_a_pipe_ends_at_what_cannot_be_served(writer: Writer) -> None:
         next(headlines)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"batch_size": 0}, "batch_size must be a whole number from 1"),
+        ({"batch_size": -1}, "batch_size must be a whole number from 1"),
+        ({"num_beams": 0}, "num_beams must be a whole number from 1"),
+        ({"length": 0}, "length must be from 1"),
+        ({"minimum": 0}, "min must be from 1"),
+        ({"unit": "pixel"}, "the unit must be one of"),
+        ({"mode": "range"}, "mode range needs a min"),
+        ({"preset": "sms", "length": 9}, "preset sms brings its own length"),
+        ({"require": "Holm"}, "required words must be a list"),
+    ],
+)
+def test_a_pipe_tells_mistakes_before_it_reads(writer: Writer, options: dict[str, Any], message: str) -> None:
+    texts = iter([ARTICLE])
+    with pytest.raises(RequestError, match=message):
+        writer.pipe(texts, **options)
+    assert list(texts) == [ARTICLE]
+
+
+@pytest.mark.parametrize("options", [{"mode": "max"}, {"unit": "byte"}, {"minimum": 7}, {}])
+def test_a_pipe_of_pairs_needs_no_length_of_its_own(writer: Writer, options: dict[str, Any]) -> None:
+    (headline,) = writer.pipe([(ARTICLE, 8)], num_beams=1, **options)
+    assert headline.fits
+
+
 def test_a_pipe_counts_its_texts_through_all_batches(writer: Writer) -> None:
     headlines = writer.pipe([ARTICLE, ARTICLE, (ARTICLE, 0)], length=9, num_beams=1, batch_size=2)
     assert len([next(headlines), next(headlines)]) == 2

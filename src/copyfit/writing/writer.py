@@ -170,7 +170,11 @@ class Writer:
     ) -> Iterator[Headline]:
         """Yield the best headline of each text, reading ahead by a batch; a pair brings its own length."""
         wish, effort = _asked(length, options)
-        orders = (_order(item, wish) for item in texts)
+        effort.check()
+        _check_ahead(wish, self.natural)
+        return self._flow((_order(item, wish) for item in texts), effort)
+
+    def _flow(self, orders: Iterator[Order], effort: Effort) -> Iterator[Headline]:
         index = count_from(0)
         while batch := list(islice(orders, effort.batch_size)):
             for result in self.fulfil(batch, effort):
@@ -266,6 +270,13 @@ def _order(item: str | tuple[str, int], wish: Wish) -> Order:
         text, length = item
         return Order(text, replace(wish, length=length))
     return Order(item, wish)
+
+
+def _check_ahead(wish: Wish, natural: Natural) -> None:
+    """Raise where a wish cannot be met whatever length a text may bring."""
+    if wish.length is None and wish.preset is None:
+        wish = replace(wish, length=wish.minimum or 1)
+    wish.resolve(natural)
 
 
 def _asked(length: int | None, options: Options) -> tuple[Wish, Effort]:
