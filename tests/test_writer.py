@@ -99,6 +99,32 @@ def test_orders_of_all_units_and_modes_are_served_as_if_alone(writer: Writer) ->
             assert one.score == pytest.approx(other.score, rel=1e-4)
 
 
+class RecordingEngine:
+    """Remember what is searched for, and find nothing."""
+
+    def __init__(self) -> None:
+        self.jobs: list[Job] = []
+
+    def search(
+        self, jobs: Sequence[Job], counting: Counting, options: SearchOptions
+    ) -> list[list[Hypothesis]]:
+        assert counting.automaton.start == 0
+        assert options.num_beams == 5
+        self.jobs += jobs
+        return [[] for _ in jobs]
+
+
+def test_a_text_that_is_wished_in_several_lengths_is_read_once(folder: Path) -> None:
+    engine = RecordingEngine()
+    wishes = [Wish(12), Wish(20, mode="max"), Wish(9, unit="byte")]
+    Writer(folder, engine=engine).fulfil(
+        [Order(text, wish) for text in TEXTS for wish in wishes], Effort(batch_size=100)
+    )
+    sources = [job.source for job in engine.jobs]
+    assert len(sources) > len(TEXTS) * len(wishes)
+    assert len({id(source) for source in sources}) == len(set(sources)) == len(TEXTS)
+
+
 def without_scores(result: Result) -> Result:
     return replace(result, headlines=tuple(replace(headline, score=0) for headline in result.headlines))
 
@@ -367,7 +393,7 @@ def planner(folder: Path) -> Planner:
 
 class TestGsm7:
     def alphabet(self, planner: Planner, text: str, **wish: Any) -> Any:
-        plan = planner.plan(text, Wish(unit="gsm7", **wish).resolve(Natural(9, "char")))
+        plan = planner.plan(planner.read(text), Wish(unit="gsm7", **wish).resolve(Natural(9, "char")))
         return plan.alphabet
 
     def test_a_latin_source_stays_in_the_alphabet(self, planner: Planner) -> None:
@@ -389,7 +415,8 @@ class TestGsm7:
 
 class TestAims:
     def job(self, folder: Path, text: str, **wish: Any) -> Job:
-        plan = Planner(open_checkpoint(folder)).plan(text, Wish(**wish).resolve(Natural(9, "char")))
+        planner = Planner(open_checkpoint(folder))
+        plan = planner.plan(planner.read(text), Wish(**wish).resolve(Natural(9, "char")))
         return plan.jobs[-1]
 
     def test_the_trained_unit_is_told_as_it_is(self, folder: Path) -> None:
