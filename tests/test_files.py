@@ -4,6 +4,7 @@ import io
 import json
 import lzma
 import math
+import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -448,6 +449,20 @@ def test_files_that_cannot_be_used_are_named(writer: Writer, tmp_path: Path) -> 
         check_job(job(tmp_path / "none.csv", out))
 
 
+@pytest.mark.parametrize(("library", "name"), [("pyarrow", "a.parquet"), ("zstandard", "a.jsonl.zst")])
+def test_a_library_that_is_not_there_is_told_before_anything_is_touched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str, name: str
+) -> None:
+    write_rows(tmp_path / "in.jsonl", [{"text": TEXTS[0]}])
+    (tmp_path / name).write_bytes(b"from before")
+    monkeypatch.setitem(sys.modules, library, None)
+    for files in (tmp_path / "in.jsonl", tmp_path / name), (tmp_path / name, tmp_path / "out.jsonl"):
+        with pytest.raises(DataError) as caught:
+            check_job(job(*files))
+        assert str(caught.value) == f"{tmp_path / name} needs {library}: pip install 'copyfit[bulk]'"
+    assert (tmp_path / name).read_bytes() == b"from before"
+
+
 def test_damaged_input_is_named(writer: Writer, tmp_path: Path) -> None:
     write_rows(tmp_path / "in.jsonl.gz", [{"text": TEXTS[0]}])
     content = (tmp_path / "in.jsonl.gz").read_bytes()
@@ -474,9 +489,19 @@ def test_a_table_cannot_take_a_column_that_comes_late(writer: Writer, tmp_path: 
 
 def test_a_parquet_column_has_one_type(writer: Writer, tmp_path: Path) -> None:
     write_rows(tmp_path / "in.jsonl", [{"text": "A storm", "x": 1}, {"text": "A storm", "x": "one"}])
-    assert "a column must have one type" in refused(
+    assert "column 'x' must have one type" in refused(
         writer, job(tmp_path / "in.jsonl", tmp_path / "o.parquet")
     )
+
+
+@pytest.mark.parametrize("value", [2**70, [2**70], ["\ud800"], {}])
+def test_a_value_that_parquet_cannot_hold_is_told_with_its_column(
+    writer: Writer, tmp_path: Path, value: object
+) -> None:
+    write_rows(tmp_path / "in.jsonl", [{"text": "A storm", "x": value}])
+    message = refused(writer, job(tmp_path / "in.jsonl", tmp_path / "o.parquet"))
+    assert f"{tmp_path / 'o.parquet'}" in message
+    assert "'x'" in message
 
 
 def test_a_column_that_the_length_is_to_come_from_must_be_there(writer: Writer, tmp_path: Path) -> None:
@@ -507,12 +532,28 @@ def test_a_full_disk_is_told_in_one_line(writer: Writer, tmp_path: Path, name: s
     assert f"cannot write {tmp_path / name}: No space left on device" in message
 
 
-def test_what_a_column_cannot_hold_is_told_though_the_file_is_closed_after(
-    writer: Writer, tmp_path: Path
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("name", ["out.jsonl", "out.csv.gz", "out.tsv.xz", "out.txt.zst"])
+def test_a_disk_that_is_full_at_a_resume_is_told_in_one_line_and_leaves_the_output_alone(
+    writer: Writer, tmp_path: Path, name: str
 ) -> None:
-    rows: Rows = [{"text": "A storm", "x": 1}] * 16 + [{"text": "A storm", "x": "one"}]
+    write_rows(tmp_path / "in.jsonl", [{"text": "A storm"}] * 3)
+    run(writer, tmp_path / "in.jsonl", tmp_path / name)
+    written = (tmp_path / name).read_bytes()
+    (tmp_path / f".resumed.{name}").symlink_to("/dev/full")
+    message = refused(writer, job(tmp_path / "in.jsonl", tmp_path / name, resume=True))
+    assert f"cannot write {tmp_path / name}: No space left on device" in message
+    assert (tmp_path / name).read_bytes() == written
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", name]
+
+
+@pytest.mark.parametrize("value", ["one", 2**70])
+def test_what_a_column_cannot_hold_is_told_and_what_was_written_before_stays(
+    writer: Writer, tmp_path: Path, value: object
+) -> None:
+    rows: Rows = [{"text": "A storm", "x": 1}] * 16 + [{"text": "A storm", "x": value}]
     write_rows(tmp_path / "in.jsonl", rows)
-    assert "a column must have one type" in refused(
+    assert "column 'x' must have one type" in refused(
         writer, job(tmp_path / "in.jsonl", tmp_path / "o.parquet")
     )
     assert len(read_rows(tmp_path / "o.parquet")) == 16

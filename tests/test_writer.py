@@ -99,6 +99,32 @@ def test_orders_of_all_units_and_modes_are_served_as_if_alone(writer: Writer) ->
             assert one.score == pytest.approx(other.score, rel=1e-4)
 
 
+class RecordingEngine:
+    """Remember what is searched for, and find nothing."""
+
+    def __init__(self) -> None:
+        self.jobs: list[Job] = []
+
+    def search(
+        self, jobs: Sequence[Job], counting: Counting, options: SearchOptions
+    ) -> list[list[Hypothesis]]:
+        assert counting.automaton.start == 0
+        assert options.num_beams == 5
+        self.jobs += jobs
+        return [[] for _ in jobs]
+
+
+def test_a_text_that_is_wished_in_several_lengths_is_read_once(folder: Path) -> None:
+    engine = RecordingEngine()
+    wishes = [Wish(12), Wish(20, mode="max"), Wish(9, unit="byte")]
+    Writer(folder, engine=engine).fulfil(
+        [Order(text, wish) for text in TEXTS for wish in wishes], Effort(batch_size=100)
+    )
+    sources = [job.source for job in engine.jobs]
+    assert len(sources) > len(TEXTS) * len(wishes)
+    assert len({id(source) for source in sources}) == len(set(sources)) == len(TEXTS)
+
+
 def without_scores(result: Result) -> Result:
     return replace(result, headlines=tuple(replace(headline, score=0) for headline in result.headlines))
 
@@ -287,6 +313,33 @@ def test_a_pipe_ends_at_what_cannot_be_served(writer: Writer) -> None:
         next(headlines)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"batch_size": 0}, "batch_size must be a whole number from 1"),
+        ({"batch_size": -1}, "batch_size must be a whole number from 1"),
+        ({"num_beams": 0}, "num_beams must be a whole number from 1"),
+        ({"length": 0}, "length must be from 1"),
+        ({"minimum": 0}, "min must be from 1"),
+        ({"unit": "pixel"}, "the unit must be one of"),
+        ({"mode": "range"}, "mode range needs a min"),
+        ({"preset": "sms", "length": 9}, "preset sms brings its own length"),
+        ({"require": "Holm"}, "required words must be a list"),
+    ],
+)
+def test_a_pipe_tells_mistakes_before_it_reads(writer: Writer, options: dict[str, Any], message: str) -> None:
+    texts = iter([ARTICLE])
+    with pytest.raises(RequestError, match=message):
+        writer.pipe(texts, **options)
+    assert list(texts) == [ARTICLE]
+
+
+@pytest.mark.parametrize("options", [{"mode": "max"}, {"unit": "byte"}, {"minimum": 7}, {}])
+def test_a_pipe_of_pairs_needs_no_length_of_its_own(writer: Writer, options: dict[str, Any]) -> None:
+    (headline,) = writer.pipe([(ARTICLE, 8)], num_beams=1, **options)
+    assert headline.fits
+
+
 def test_a_pipe_counts_its_texts_through_all_batches(writer: Writer) -> None:
     headlines = writer.pipe([ARTICLE, ARTICLE, (ARTICLE, 0)], length=9, num_beams=1, batch_size=2)
     assert len([next(headlines), next(headlines)]) == 2
@@ -340,7 +393,7 @@ def planner(folder: Path) -> Planner:
 
 class TestGsm7:
     def alphabet(self, planner: Planner, text: str, **wish: Any) -> Any:
-        plan = planner.plan(text, Wish(unit="gsm7", **wish).resolve(Natural(9, "char")))
+        plan = planner.plan(planner.read(text), Wish(unit="gsm7", **wish).resolve(Natural(9, "char")))
         return plan.alphabet
 
     def test_a_latin_source_stays_in_the_alphabet(self, planner: Planner) -> None:
@@ -362,7 +415,8 @@ class TestGsm7:
 
 class TestAims:
     def job(self, folder: Path, text: str, **wish: Any) -> Job:
-        plan = Planner(open_checkpoint(folder)).plan(text, Wish(**wish).resolve(Natural(9, "char")))
+        planner = Planner(open_checkpoint(folder))
+        plan = planner.plan(planner.read(text), Wish(**wish).resolve(Natural(9, "char")))
         return plan.jobs[-1]
 
     def test_the_trained_unit_is_told_as_it_is(self, folder: Path) -> None:

@@ -12,7 +12,7 @@ from copyfit.errors import DataError, RequestError
 from copyfit.writing.contract import Writes
 from copyfit.writing.headline import Result
 from copyfit.writing.requests import Wish
-from copyfit.writing.rows import STREAM, TEXT_COLUMN, Row, form_of, read_rows
+from copyfit.writing.rows import STREAM, TEXT_COLUMN, Row, check_file, read_rows
 from copyfit.writing.sinks import ADDED, SEVERAL, open_sink, resume_sink
 from copyfit.writing.writer import Effort, Order
 
@@ -60,9 +60,9 @@ class _Item(NamedTuple):
 
 
 def check_job(job: FileJob) -> None:
-    """Raise where a job cannot be begun; costs nothing, so that it can be done before a model is opened."""
-    form_of(job.input)
-    form_of(job.output)
+    """Raise where a job cannot be begun; costs little, so that it can be done before a model is opened."""
+    check_file(job.input)
+    check_file(job.output)
     if job.input != STREAM and not job.input.is_file():
         raise DataError(
             f"{job.input} must be a file, {'a folder' if job.input.is_dir() else 'nothing'} is there"

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
+from typing import NamedTuple
 
 from copyfit.checkpoint import Checkpoint
 from copyfit.errors import DataError, RequestError
@@ -16,6 +17,14 @@ from copyfit.writing.requests import Request
 
 Alphabet = tuple[str, bool]
 """A unit, and for `gsm7` whether the text is to travel as UCS-2."""
+
+
+class Source(NamedTuple):
+    """Hold a text as a model reads it: normalised, and its tokens, of which the last may be left out."""
+
+    text: str
+    tokens: tuple[int, ...]
+    truncated: bool
 
 
 @dataclass(frozen=True)
@@ -58,20 +67,24 @@ class Planner:
             )
         return self._measures[alphabet]
 
-    def plan(self, text: str, request: Request) -> Plan:
-        """Turn a text and a request into jobs; raise where no text at all could meet the wishes."""
+    def read(self, text: str) -> Source:
+        """Turn a text into a source, the same for all requests."""
         source = normalise(text)
         if not source:
             raise RequestError("the text must not be empty; give an article to write a headline for")
-        self._check_wishes(request)
         tokens = self._checkpoint.source.encode(source)
         longest = self._checkpoint.longest_source
         read = tuple(self._checkpoint.source.shorten(tokens, longest))
+        return Source(source, read, len(tokens) > longest)
+
+    def plan(self, source: Source, request: Request) -> Plan:
+        """Turn a source and a request into jobs; raise where no text at all could meet the wishes."""
+        self._check_wishes(request)
         options = [
-            (alphabet, self._job(source, read, request, alphabet))
-            for alphabet in _alphabets(source, request.unit)
+            (alphabet, self._job(source, request, alphabet))
+            for alphabet in _alphabets(source.text, request.unit)
         ]
-        plan = Plan(request, source, len(tokens) > longest)
+        plan = Plan(request, source.text, source.truncated)
         for alphabet, job in options:
             if feasible(job, self.measure(alphabet).counting):
                 return plan.told(alphabet, job, request.aims)
@@ -98,15 +111,15 @@ class Planner:
             except DataError as problem:
                 raise RequestError(f"this model cannot write {text!r}: {problem}") from problem
 
-    def _job(self, source: str, tokens: tuple[int, ...], request: Request, alphabet: Alphabet) -> Job:
+    def _job(self, source: Source, request: Request, alphabet: Alphabet) -> Job:
         floor, limit = request.bounds
         return Job(
-            source=tokens,
+            source=source.tokens,
             aim=0.0,
             floor=floor,
             limit=limit,
             max_steps=self.measure(alphabet).longest_steps(limit),
-            scale=self._scale(source, alphabet),
+            scale=self._scale(source.text, alphabet),
             prefix=tuple(self._checkpoint.target.encode(request.start)) if request.start else (),
             required=request.require,
             normalised=request.mode == "free",

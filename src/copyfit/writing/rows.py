@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from importlib import import_module
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -18,6 +19,8 @@ STREAM = Path("-")
 """Standard input or output; its rows are JSON lines."""
 COMPRESSED = frozenset({".gz", ".xz", ".zst"})
 TEXT_COLUMN = "text"
+LIBRARIES = {".parquet": "pyarrow", ".zst": "zstandard"}
+"""What a file needs besides Python, by the end of its name."""
 LONGEST_FIELD = 1 << 26
 PARQUET_ROWS = 512
 SURROGATES = re.compile("[\ud800-\udfff]")
@@ -39,6 +42,18 @@ def form_of(path: Path) -> str:
     if form not in READERS or (form == "parquet" and path.suffix in COMPRESSED):
         raise DataError(f"{path} must be named .jsonl, .csv, .tsv, .txt (also .gz, .xz, .zst) or .parquet")
     return form
+
+
+def check_file(path: Path) -> None:
+    """Raise unless a file, by its name, is of a form that can be read and written here."""
+    form_of(path)
+    library = LIBRARIES.get(path.suffix)
+    if library is None:
+        return
+    try:
+        import_module(library)
+    except ModuleNotFoundError as problem:
+        raise DataError(f"{path} needs {library}: pip install 'copyfit[bulk]'") from problem
 
 
 def read_rows(path: Path) -> Iterator[Row]:
@@ -131,11 +146,10 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
 
 def open_parquet(path: Path) -> Any:
     """Open a Parquet file for reading."""
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ModuleNotFoundError as problem:
-        raise DataError("Parquet files need pyarrow: pip install 'copyfit[bulk]'") from problem
+    check_file(path)
+    import pyarrow
+    from pyarrow import parquet
+
     try:
         return parquet.ParquetFile(path)
     except (OSError, pyarrow.ArrowException) as problem:

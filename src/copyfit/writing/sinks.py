@@ -58,14 +58,25 @@ def resume_sink(path: Path) -> tuple[Sink, int]:
 def _keep_whole_records(path: Path, form: str) -> tuple[int, str]:
     """Drop what was half written; a stop in the middle of this leaves the file as it was."""
     fresh = path.with_name(f".resumed.{path.name}")
+    try:
+        with writing(path):
+            kept, header = _copy_records(_whole_records(path, form), fresh)
+            fresh.replace(path)
+    finally:
+        with suppress(OSError):
+            fresh.unlink()
+    return kept, header.decode()
+
+
+def _copy_records(records: Iterable[bytes], path: Path) -> tuple[int, bytes]:
+    """Write records to a file; return how many they are, and the first."""
     kept, header = 0, b""
-    with _opened(fresh, append=False) as target:
-        for record in _whole_records(path, form):
+    with _opened(path, append=False) as target:
+        for record in records:
             header = header or record
             target.write(record)
             kept += 1
-    fresh.replace(path)
-    return kept, header.decode()
+    return kept, header
 
 
 def _whole_records(path: Path, form: str) -> Iterator[bytes]:
@@ -187,20 +198,29 @@ class _ParquetSink:
         self._file = _opened(path, append=False)
 
     def write(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        from pyarrow import ArrowException, Table, parquet
+        from pyarrow import Table
+
+        fields = (
+            self._writer.schema
+            if self._writer
+            else [_field(self._path, name, rows) for name in _columns(rows)]
+        )
+        names = [field.name for field in fields]
+        for row in rows:
+            _check_columns(self._path, row, names)
+        table = Table.from_arrays([_array(self._path, field, rows) for field in fields], names)
+        with writing(self._path):
+            self._writer = self._writer or self._open_writer(table.schema)
+            self._writer.write_table(table)
+
+    def _open_writer(self, schema: Any) -> Any:
+        from pyarrow import ArrowNotImplementedError
+        from pyarrow.parquet import ParquetWriter
 
         try:
-            schema = self._writer.schema if self._writer else _schema(rows)
-            for row in rows:
-                _check_columns(self._path, row, schema.names)
-            columns = {name: [_plain(row.get(name)) for row in rows] for name in schema.names}
-            table = Table.from_pydict(columns, schema=schema)
-        except (ArrowException, TypeError) as problem:
-            raise DataError(f"{self._path}: a column must have one type: {problem}") from problem
-        if self._writer is None:
-            self._writer = parquet.ParquetWriter(self._file, schema)
-        with writing(self._path):
-            self._writer.write_table(table)
+            return ParquetWriter(self._file, schema)
+        except ArrowNotImplementedError as problem:
+            raise DataError(f"cannot write {self._path}: {problem}") from problem
 
     def __enter__(self) -> Self:
         return self
@@ -212,23 +232,43 @@ class _ParquetSink:
             self._file.close()
 
 
-def _schema(rows: Sequence[Mapping[str, Any]]) -> Any:
+def _field(path: Path, name: str, rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Return the type of a column by its first values."""
     import pyarrow
 
+    text = pyarrow.string()
     added = {
-        HEADLINE: pyarrow.string(),
+        HEADLINE: text,
         "headline_length": pyarrow.int32(),
         "fits": pyarrow.bool_(),
         "truncated": pyarrow.bool_(),
-        "error": pyarrow.string(),
-        SEVERAL: pyarrow.list_(pyarrow.string()),
+        "error": text,
+        SEVERAL: pyarrow.list_(text),
     }
-    fields = [
-        (name, added.get(name) or pyarrow.infer_type([_plain(row.get(name)) for row in rows]))
-        for name in _columns(rows)
-    ]
-    text = pyarrow.string()
-    return pyarrow.schema([(name, text if kind == pyarrow.null() else kind) for name, kind in fields])
+    with _one_type(path, name):
+        kind = added.get(name) or pyarrow.infer_type([_plain(row.get(name)) for row in rows])
+    return pyarrow.field(name, text if kind == pyarrow.null() else kind)
+
+
+def _array(path: Path, field: Any, rows: Sequence[Mapping[str, Any]]) -> Any:
+    import pyarrow
+
+    with _one_type(path, field.name):
+        return pyarrow.array([_plain(row.get(field.name)) for row in rows], field.type)
+
+
+@contextmanager
+def _one_type(path: Path, name: str) -> Iterator[None]:
+    """Say in one line which column has a value that its type cannot hold."""
+    from pyarrow import ArrowException
+
+    try:
+        yield
+    except (ArrowException, TypeError, ValueError, OverflowError) as problem:
+        reason = str(problem).partition("\n")[0]
+        raise DataError(
+            f"{path}: column {name!r} must have one type that holds all its values: {reason}"
+        ) from problem
 
 
 def _plain(value: Any) -> Any:

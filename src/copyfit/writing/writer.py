@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import count as count_from
 from itertools import islice
 from pathlib import Path
@@ -18,7 +19,7 @@ from copyfit.writing.choice import Candidate, choose, likeliest, rerank
 from copyfit.writing.headline import Headline, MiscountError, Result
 from copyfit.writing.models import Models, fetch_model, find_models
 from copyfit.writing.overlap import BEST_OF, RERANKS, Overlap, Rerank, check_words
-from copyfit.writing.plan import Plan, Planner
+from copyfit.writing.plan import Plan, Planner, Source
 from copyfit.writing.progress import reporter
 from copyfit.writing.requests import Natural, Request, Wish
 from copyfit.writing.searches import Found, Searcher
@@ -27,6 +28,8 @@ BATCH_SIZE = 32
 """How many searches run together when nothing else is said."""
 MOST_BEAMS = 100
 WITHDRAWN = "the order was withdrawn before it was served"
+TEXTS_KEPT = 4
+"""How many of the last texts of a call are not read anew where they are wished in several lengths."""
 POOL = 4
 """How many finished texts are kept for each one that is asked for, so that there is a choice."""
 
@@ -170,7 +173,11 @@ class Writer:
     ) -> Iterator[Headline]:
         """Yield the best headline of each text, reading ahead by a batch; a pair brings its own length."""
         wish, effort = _asked(length, options)
-        orders = (_order(item, wish) for item in texts)
+        effort.check()
+        _check_ahead(wish, self.natural)
+        return self._flow((_order(item, wish) for item in texts), effort)
+
+    def _flow(self, orders: Iterator[Order], effort: Effort) -> Iterator[Headline]:
         index = count_from(0)
         while batch := list(islice(orders, effort.batch_size)):
             for result in self.fulfil(batch, effort):
@@ -179,7 +186,8 @@ class Writer:
     def fulfil(self, orders: Sequence[Order], effort: Effort) -> list[Result]:
         """Serve many orders together, in their order; one that cannot be served fails alone."""
         effort.check()
-        drafts = [self._draft(order) for order in orders]
+        read = lru_cache(TEXTS_KEPT)(self._planner.read)
+        drafts = [self._draft(order, read) for order in orders]
         plans = [draft for draft in drafts if isinstance(draft, Plan)]
         if effort.rerank is not None:
             check_words(plan.source for plan in plans)
@@ -192,13 +200,13 @@ class Writer:
             self._result(draft, next(found), effort) if isinstance(draft, Plan) else draft for draft in drafts
         ]
 
-    def _draft(self, order: Order) -> Plan | Result:
+    def _draft(self, order: Order, read: Callable[[str], Source]) -> Plan | Result:
         request: Request | None = None
         try:
             request = order.wish.resolve(self.natural)
             if not isinstance(order.text, str):
                 raise RequestError(f"a text must be a string, given {type(order.text).__name__}")
-            return self._planner.plan(order.text, request).while_wanted(order.wanted)
+            return self._planner.plan(read(order.text), request).while_wanted(order.wanted)
         except RequestError as problem:
             return Result(request, error=str(problem))
 
@@ -266,6 +274,13 @@ def _order(item: str | tuple[str, int], wish: Wish) -> Order:
         text, length = item
         return Order(text, replace(wish, length=length))
     return Order(item, wish)
+
+
+def _check_ahead(wish: Wish, natural: Natural) -> None:
+    """Raise where a wish cannot be met whatever length a text may bring."""
+    if wish.length is None and wish.preset is None:
+        wish = replace(wish, length=wish.minimum or 1)
+    wish.resolve(natural)
 
 
 def _asked(length: int | None, options: Options) -> tuple[Wish, Effort]:
