@@ -10,6 +10,7 @@ from copyfit.data.store import sha256_of
 from copyfit.errors import DataError
 from copyfit.experiments.design import hash_of
 from copyfit.experiments.matrix import Matrix
+from copyfit.experiments.records import Content
 
 _ENDINGS = [
     *map("".join, product((".tsv", ".csv", ".jsonl"), ("", ".gz", ".xz", ".zst"))),
@@ -29,6 +30,11 @@ class Inputs(NamedTuple):
     def pairs(self) -> str:
         """Hash what is trained and validated on."""
         return hash_of([[content_hash(path) for path in paths] for paths in (self.train, self.validation)])
+
+    def content(self, test: str) -> Content | None:
+        """Hash what a test's figures follow from; None where its file is not there."""
+        path = self.tests.get(test)
+        return Content(self.pairs, content_hash(path)) if path else None
 
 
 class Files:
@@ -65,10 +71,15 @@ class Files:
         return sorted(path for ending in _ENDINGS for path in self.folder.glob(name + ending))
 
 
-@cache
 def content_hash(path: Path) -> str:
-    """Hash a file, once."""
+    """Hash a file, once as long as it is not written again."""
     try:
-        return sha256_of(path)
+        state = path.stat()
+        return _hashed(path, state.st_mtime_ns, state.st_size)
     except OSError as problem:
         raise DataError(f"{path} must be a readable file: {problem.strerror}") from problem
+
+
+@cache
+def _hashed(path: Path, *_state: int) -> str:
+    return sha256_of(path)

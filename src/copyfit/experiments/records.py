@@ -135,11 +135,11 @@ class Records:
         self.take(record)
         return path
 
-    def unused(self, known_keys: Iterable[str]) -> int:
-        """Count the records that belong to other recipes or tests."""
-        known = set(known_keys)
-        keys = [*(each.key for each in self.trainings), *(each.key for each in self.tests)]
-        return sum(key not in known for key in keys)
+    def unused(self, used: Iterable[TrainingRecord | TestRecord]) -> int:
+        """Count the records of anything but what those that are used are of."""
+        known = {record.identity() for record in used}
+        found: list[TrainingRecord | TestRecord] = [*self.trainings, *self.tests]
+        return sum(record.identity() not in known for record in found)
 
     def ambiguous(self, known_keys: Iterable[str]) -> Iterator[str]:
         """Name what was measured on several versions of a file, of which only one can be meant."""
