@@ -61,6 +61,17 @@ def test_a_record_is_never_changed(tmp_path: Path, matrix: Matrix) -> None:
     assert list((tmp_path / "records").iterdir()) == [path]
 
 
+def test_records_of_names_that_differ_in_signs_only_have_files_of_their_own(
+    tmp_path: Path, matrix: Matrix
+) -> None:
+    records = Records(tmp_path / "records")
+    record = record_training(Records(tmp_path / "other"), runs_of(matrix)[0])
+    paths = [records.add(record, title) for title in ("LC+-1", "LC-1", "長-1", "短-1")]
+    names = [path.name.rpartition("-")[0] for path in paths]
+    assert names == ["lc-1", "lc-1", "1", "1"]
+    assert len(open_records(tmp_path / "records").trainings) == 4
+
+
 def test_a_full_disk_leaves_no_part_of_a_record(tmp_path: Path) -> None:
     with full_disk(10), pytest.raises(DataError, match=r"cannot write .*record.json: File too large"):
         write_once(tmp_path / "record.json", "x" * 100)

@@ -10,7 +10,7 @@ from pydantic import JsonValue, ValidationError
 from copyfit.config import Section
 from copyfit.errors import DataError
 from copyfit.evaluation.lengths import Length
-from copyfit.experiments.design import hash_of
+from copyfit.experiments.design import hash_of, slug
 from copyfit.experiments.provenance import Made
 from copyfit.folders import sync
 
@@ -129,8 +129,10 @@ class Records:
         return next((each for each in self.tests if each.key == key and _is_of(each, content)), None)
 
     def add(self, record: TrainingRecord | TestRecord, title: str) -> Path:
-        """Write a record into a file of its own, named by a title and all that the figures follow from."""
-        path = self.folder / f"{title}-{hash_of(record.identity())[:12]}.json"
+        """Write a record into a file of its own, named by its title and all that the figures follow from."""
+        # Titles that differ in signs only look the same in a file's name, their hashes do not.
+        key = hash_of([*record.identity(), title])[:12]
+        path = self.folder / f"{slug(f'{title}-{key}')}.json"
         write_once(path, record.model_dump_json(indent=1) + "\n")
         self.take(record)
         return path

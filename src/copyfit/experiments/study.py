@@ -88,7 +88,7 @@ class Study:
             [whole.model_dump(mode="json", include={"data", "source", "target"}), self._setting.pairs]
         )
         key = hash_of([recipe_key(recipe), self._setting.pairs])
-        output = self.folders.output / "trainings" / f"{slug(recipe.name)}-{recipe.seed}-{key[:12]}"
+        output = self.folders.output / "trainings" / slug(f"{recipe.name}-{recipe.seed}-{key[:12]}")
         return Training(self._setting, whole, self.folders.output / "data" / data[:12], output)
 
     def _trials(self, run: Run, tests: Iterable[TestSection], trainings: Iterable[Training]) -> Trials:

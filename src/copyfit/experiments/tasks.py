@@ -11,7 +11,7 @@ import torch
 
 from copyfit.data.corpus import read_pairs
 from copyfit.data.prepared import open_prepared
-from copyfit.experiments.design import Run, described, recipe_key, slug
+from copyfit.experiments.design import Run, described, recipe_key
 from copyfit.experiments.files import content_hash
 from copyfit.experiments.matrix import TestSection
 from copyfit.experiments.measure import measure, pairs_of
@@ -89,7 +89,7 @@ class Training:
         records = open_records(self.setting.records)
         record = TrainingRecord.model_validate_json((self.output / FINISHED).read_bytes())
         if not records.training(record.key, record.pairs):
-            records.add(record, f"{slug(self.recipe.name)}-{self.recipe.seed}-training")
+            records.add(record, f"{self.recipe.name}-{self.recipe.seed}-training")
 
     def _train(self, display: Display) -> None:
         # A process compiles one model only so often; what it compiled for others would count.
@@ -154,8 +154,8 @@ class Trials:
 
     @property
     def name(self) -> str:
-        """Name the run for other tasks, and its records."""
-        return f"{slug(self.run.system.name)}-{'-'.join(map(str, self.run.seeds))}"
+        """Name the run as people do: no other has its system and seeds."""
+        return self.title
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -180,7 +180,7 @@ class Trials:
                 done += 1
                 display.advance(done / cells)
             record = self._record(test, path, {"cells": found, "seconds": perf_counter() - started})
-            records.add(record, f"{self.name}-{slug(test.name)}")
+            records.add(record, f"{self.run.system.name}-{'-'.join(map(str, self.run.seeds))}-{test.name}")
         display.note(f"recorded {', '.join(test.name for test, _ in self.tests)}")
 
     def _record(self, test: TestSection, path: Path, outcome: Mapping[str, Any]) -> TestRecord:
