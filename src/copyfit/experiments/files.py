@@ -68,6 +68,11 @@ class Files:
         return tuple(found)
 
     def _find(self, name: str) -> list[Path]:
+        *folders, file = Path(name).parts or ("",)
+        if Path(name).is_absolute() or "**" in file or any("**" in part for part in folders if part != "**"):
+            raise DataError(
+                f"data must be names below the data's folder, with ** for folders only, given {name!r}"
+            )
         return sorted(path for ending in _ENDINGS for path in self.folder.glob(name + ending))
 
 
