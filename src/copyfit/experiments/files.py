@@ -1,6 +1,7 @@
 """The files that a study reads: found by name below one folder, known by their content."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -74,6 +75,12 @@ class Files:
                 f"data must be names below the data's folder, with ** for folders only, given {name!r}"
             )
         return sorted(path for ending in _ENDINGS for path in self.folder.glob(name + ending))
+
+
+def told_apart(paths: Sequence[Path]) -> dict[str, Path]:
+    """Name files by where they lie in the innermost folder that has all of them."""
+    common = os.path.commonpath([path.parent for path in paths])
+    return {path.relative_to(common).as_posix(): path for path in paths}
 
 
 def content_hash(path: Path) -> str:

@@ -31,7 +31,7 @@ class TrainingRecord(Section):
     seed: int
     recipe: dict[str, JsonValue]
     files: dict[str, str]
-    """Hash of each file by its name."""
+    """Hash of each file by its name, with folders as far as they tell files apart."""
     training_pairs: int
     dropped: dict[str, int]
     """Pairs that were not trained on, by the reason."""

@@ -12,7 +12,7 @@ import torch
 from copyfit.data.corpus import read_pairs
 from copyfit.data.prepared import open_prepared
 from copyfit.experiments.design import Run, described, recipe_key
-from copyfit.experiments.files import content_hash
+from copyfit.experiments.files import content_hash, told_apart
 from copyfit.experiments.matrix import TestSection
 from copyfit.experiments.measure import measure, pairs_of
 from copyfit.experiments.provenance import made_now
@@ -86,6 +86,8 @@ class Training:
         """Train; of what is left, only what writes and the journal stay."""
         if not (self.output / FINISHED).exists():
             self._train(display)
+        if (self.output / CHECKPOINTS).exists():
+            shutil.rmtree(self.output / CHECKPOINTS)
         records = open_records(self.setting.records)
         record = TrainingRecord.model_validate_json((self.output / FINISHED).read_bytes())
         if not records.training(record.key, record.pairs):
@@ -104,7 +106,6 @@ class Training:
         )
         record = self._record()
         write_once(self.output / FINISHED, record.model_dump_json(indent=1) + "\n")
-        shutil.rmtree(self.output / CHECKPOINTS)
         display.note(f"{record.steps:,} steps in {record.seconds:.0f} s")
 
     def _record(self) -> TrainingRecord:
@@ -112,7 +113,7 @@ class Training:
         start, last = _last(journal, "start"), _last(journal, "train")
         validation = _last(journal, "validation")
         store = open_prepared(self.data).train.manifest
-        paths = (*self.recipe.data.train, *self.recipe.data.validation)
+        paths = [Path(path) for path in (*self.recipe.data.train, *self.recipe.data.validation)]
         return TrainingRecord(
             key=recipe_key(self.recipe),
             pairs=self.setting.pairs,
@@ -120,7 +121,7 @@ class Training:
             system=self.recipe.name,
             seed=self.recipe.seed,
             recipe=described(self.recipe),
-            files={Path(path).name: content_hash(Path(path)) for path in paths},
+            files={name: content_hash(path) for name, path in told_apart(paths).items()},
             training_pairs=store.pairs,
             dropped=store.dropped,
             parameters=start["parameters"],
