@@ -1,7 +1,13 @@
 """A small study of made-up news, records made by hand, and tasks for processes of their own."""
 
+import fcntl
+import os
+import signal
+import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 from copyfit.errors import DataError
 from copyfit.experiments.design import Run, recipe_key
@@ -239,12 +245,56 @@ class Step:
         if self.name.startswith("broken"):
             raise ZeroDivisionError("a bug")
         if self.name.startswith("killed"):
-            import os
-            import signal
-
             os.kill(os.getpid(), signal.SIGKILL)
         missing = [name for name in self.needs if not (self.folder / name).exists()]
         assert not missing
         (self.folder / self.name).touch()
         display.advance(1.0)
         display.note("left a file")
+
+
+@dataclass(frozen=True)
+class Leaver:
+    """Be a task whose process dies once it is idle, and holds a lock until then."""
+
+    folder: Path
+    name: str = "leaver"
+    title: str = "leaver"
+    needs: tuple[str, ...] = ()
+
+    def perform(self, display: Display) -> None:
+        display.tell("is to leave")
+        handle = os.open(self.folder / "lock", os.O_CREAT | os.O_RDWR)
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        (self.folder / self.name).touch()
+        sys.setprofile(_die_idle)
+
+
+def _die_idle(frame: FrameType, event: str, _: Any) -> None:
+    if event == "call" and frame.f_code.co_name == "recv":
+        os._exit(7)
+
+
+@dataclass(frozen=True)
+class Watcher:
+    """Be a task that ends when the leaver's process is dead."""
+
+    folder: Path
+    name: str = "watcher"
+    title: str = "watcher"
+    needs: tuple[str, ...] = ()
+
+    def perform(self, display: Display) -> None:
+        display.tell("watches")
+        while not (self.folder / "leaver").exists():
+            os.sched_yield()
+        with (self.folder / "lock").open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        (self.folder / self.name).touch()
+
+
+class Stillborn(int):
+    """Be a number that ends the process it is sent to."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os._exit, (7,)

@@ -1,5 +1,6 @@
 """A matrix says what a study is; mistakes in it are told in one line, and what it means has a hash."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -147,6 +148,24 @@ def test_files_that_are_missing_or_many_are_told(tmp_path: Path, matrix: Matrix)
         (tmp_path / name).touch()
     with pytest.raises(DataError, match=r"must have one test, it has .*test.jsonl and .*test.tsv"):
         Files(tmp_path).of(matrix)
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd", "tr**", "**", "a**/train"])
+def test_names_that_cannot_be_looked_for_are_told(tmp_path: Path, matrix: Matrix, name: str) -> None:
+    data = matrix.data.model_copy(update={"train": (name,)})
+    with pytest.raises(
+        DataError, match=f"must be names below the data's folder.* given {re.escape(repr(name))}"
+    ):
+        Files(tmp_path).of(matrix.model_copy(update={"data": data}))
+
+
+def test_names_may_have_folders_of_any_depth(tmp_path: Path, matrix: Matrix) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    for path in ("a/b/train-1.tsv", "a/train-2.tsv", "validation.tsv"):
+        (tmp_path / path).touch()
+    data = matrix.data.model_copy(update={"train": ("**/train-*",)})
+    inputs = Files(tmp_path).of(matrix.model_copy(update={"data": data}))
+    assert {path.name for path in inputs.train} == {"train-1.tsv", "train-2.tsv"}
 
 
 def test_the_hash_of_pairs_follows_from_their_content(tmp_path: Path, matrix: Matrix) -> None:

@@ -1,5 +1,6 @@
 """Tasks are done each after those it needs, here or in processes of their own; a failure stops no other."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -8,12 +9,13 @@ import torch
 from copyfit.environment import cores
 from copyfit.experiments.board import Board
 from copyfit.experiments.pool import Failure, Hands, hands_for, perform_all
-from support_studies import Step
+from copyfit.experiments.tasks import Task
+from support_studies import Leaver, Step, Stillborn, Watcher
 
 HERE = Hands(1)
 
 
-def perform(tasks: list[Step], hands: Hands = HERE) -> list[Failure]:
+def perform(tasks: Sequence[Task], hands: Hands = HERE) -> list[Failure]:
     with Board(len(tasks)) as board:
         return perform_all(tasks, hands, board)
 
@@ -63,6 +65,24 @@ def test_processes_do_the_same_and_may_even_be_killed(tmp_path: Path) -> None:
     assert "ZeroDivisionError: a bug" in str(failures["step broken"].trace)
     assert failures["step killed"].reason == "its process ended with code -9: try fewer --jobs"
     assert len(failures) == 6
+
+
+@pytest.mark.long
+def test_an_idle_process_may_die_too(tmp_path: Path) -> None:
+    tasks: list[Task] = [
+        Leaver(tmp_path),
+        Watcher(tmp_path),
+        Step("one", tmp_path, ("watcher",)),
+        Step("two", tmp_path, ("watcher",)),
+    ]
+    assert perform(tasks, Hands(2, 1)) == []
+    assert {"one", "two"} <= left(tmp_path)
+
+
+@pytest.mark.long
+def test_a_process_that_dies_before_it_hears_its_task_is_told(tmp_path: Path) -> None:
+    (failure,) = perform([Step("first", tmp_path)], Hands(2, Stillborn()))
+    assert failure == Failure("step first", "its process ended with code 7: try fewer --jobs")
 
 
 def test_threads_are_as_before_once_all_is_done(tmp_path: Path) -> None:

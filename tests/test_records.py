@@ -6,6 +6,7 @@ import pytest
 
 from copyfit.errors import DataError
 from copyfit.experiments.design import runs_of
+from copyfit.experiments.files import Files, content_hash
 from copyfit.experiments.matrix import Matrix, read_matrix
 from copyfit.experiments.records import Content, Records, open_records, write_once
 from copyfit.experiments.results import Results
@@ -60,6 +61,17 @@ def test_a_record_is_never_changed(tmp_path: Path, matrix: Matrix) -> None:
     assert list((tmp_path / "records").iterdir()) == [path]
 
 
+def test_records_of_names_that_differ_in_signs_only_have_files_of_their_own(
+    tmp_path: Path, matrix: Matrix
+) -> None:
+    records = Records(tmp_path / "records")
+    record = record_training(Records(tmp_path / "other"), runs_of(matrix)[0])
+    paths = [records.add(record, title) for title in ("LC+-1", "LC-1", "長-1", "短-1")]
+    names = [path.name.rpartition("-")[0] for path in paths]
+    assert names == ["lc-1", "lc-1", "1", "1"]
+    assert len(open_records(tmp_path / "records").trainings) == 4
+
+
 def test_a_full_disk_leaves_no_part_of_a_record(tmp_path: Path) -> None:
     with full_disk(10), pytest.raises(DataError, match=r"cannot write .*record.json: File too large"):
         write_once(tmp_path / "record.json", "x" * 100)
@@ -86,6 +98,26 @@ def test_records_of_another_recipe_are_counted_and_not_used(tmp_path: Path, matr
     assert results.of("Transformer", "groups", "30") == []
     assert results.unused() == 2
     assert len(Results(matrix, ["training.steps=99"], records).of("Transformer", "groups", "30")) == 1
+
+
+def test_where_the_files_are_known_only_their_records_are_used(tmp_path: Path, matrix: Matrix) -> None:
+    for name in ("train", "validation", "test"):
+        (tmp_path / f"{name}.tsv").write_text("a source\ta headline\n", encoding="utf-8")
+    inputs = Files(tmp_path).of(matrix)
+    run, records = runs_of(matrix)[0], Records(tmp_path / "records")
+    old = record_test(records, run, matrix.test("groups"), CELLS)
+    record_test(records, run, matrix.test("missing"), {"20": CELLS["30"]})
+    record_training(records, run)
+    present = {"pairs": inputs.pairs, "file": content_hash(inputs.tests["groups"])}
+    new = old.model_copy(update=present)
+    records.add(new, "new")
+    results = Results(matrix, (), records, inputs=inputs)
+    assert [result.record for result in results.of("Transformer", "groups", "30")] == [new]
+    assert results.of("Transformer", "missing", "20") == []
+    assert results.trainings() == []
+    assert results.unused() == 3
+    with pytest.raises(DataError, match="several versions"):
+        Results(matrix, (), records)
 
 
 def test_records_of_several_versions_of_a_file_are_told(tmp_path: Path, matrix: Matrix) -> None:

@@ -133,7 +133,14 @@ def test_records_alone_are_enough_wherever_the_data_lies(done: Done, tmp_path: P
     only = ["--only", "Transformer", "--records", str(tmp_path / "records")]
     assert run(["reproduce", done.matrix, *flags, *only, *ON_CPU]) == 0
     assert [record.system for record in open_records(tmp_path / "records").tests] == ["Transformer"] * 2
-    assert "train Transformer, seed 1: 12 steps" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "train Transformer, seed 1: 12 steps" in told
+    assert "are not used" not in told
+    # Those of the earlier file may lie beside.
+    for path in (done.output / "records").iterdir():
+        (tmp_path / "records" / path.name).write_bytes(path.read_bytes())
+    assert run(["reproduce", done.matrix, *flags, *only, *ON_CPU]) == 0
+    assert "8 records belong to other recipes, tests or files and are not used" in capsys.readouterr().err
 
 
 @pytest.mark.long

@@ -51,7 +51,8 @@ def reproduce(
         talk.show(study.told(found))
         tasks = study.tasks(found)
         failures = carry_out(tasks, hands_for(read.threads, jobs, device)) if tasks else []
-        results = Results(read, choice.settings, open_records(folders.records))
+        # Files may have changed since: records of others must not end what went well.
+        results = Results(read, choice.settings, open_records(folders.records), inputs=study.inputs)
         studies.show_tables(results, folders.output / "tables")
         try:
             studies.draw_figures(results, folders.output / "tables")

@@ -49,7 +49,7 @@ def show_tables(results: "Results", output: Path) -> None:
         talk.put(table)
     unused = results.unused()
     if unused:
-        talk.note(f"{unused} records belong to other recipes or tests and are not used")
+        talk.note(f"{unused} records belong to other recipes, tests or files and are not used")
     if results.versions() > 1:
         talk.note(f"the records are of {results.versions()} versions of the code, they name each its own")
     talk.note(f"tables are in {output}")

@@ -1,6 +1,7 @@
 """The files that a study reads: found by name below one folder, known by their content."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -10,6 +11,7 @@ from copyfit.data.store import sha256_of
 from copyfit.errors import DataError
 from copyfit.experiments.design import hash_of
 from copyfit.experiments.matrix import Matrix
+from copyfit.experiments.records import Content
 
 _ENDINGS = [
     *map("".join, product((".tsv", ".csv", ".jsonl"), ("", ".gz", ".xz", ".zst"))),
@@ -29,6 +31,11 @@ class Inputs(NamedTuple):
     def pairs(self) -> str:
         """Hash what is trained and validated on."""
         return hash_of([[content_hash(path) for path in paths] for paths in (self.train, self.validation)])
+
+    def content(self, test: str) -> Content | None:
+        """Hash what a test's figures follow from; None where its file is not there."""
+        path = self.tests.get(test)
+        return Content(self.pairs, content_hash(path)) if path else None
 
 
 class Files:
@@ -62,13 +69,29 @@ class Files:
         return tuple(found)
 
     def _find(self, name: str) -> list[Path]:
+        *folders, file = Path(name).parts or ("",)
+        if Path(name).is_absolute() or "**" in file or any("**" in part for part in folders if part != "**"):
+            raise DataError(
+                f"data must be names below the data's folder, with ** for folders only, given {name!r}"
+            )
         return sorted(path for ending in _ENDINGS for path in self.folder.glob(name + ending))
 
 
-@cache
+def told_apart(paths: Sequence[Path]) -> dict[str, Path]:
+    """Name files by where they lie in the innermost folder that has all of them."""
+    common = os.path.commonpath([path.parent for path in paths])
+    return {path.relative_to(common).as_posix(): path for path in paths}
+
+
 def content_hash(path: Path) -> str:
-    """Hash a file, once."""
+    """Hash a file, once as long as it is not written again."""
     try:
-        return sha256_of(path)
+        state = path.stat()
+        return _hashed(path, state.st_mtime_ns, state.st_size)
     except OSError as problem:
         raise DataError(f"{path} must be a readable file: {problem.strerror}") from problem
+
+
+@cache
+def _hashed(path: Path, *_state: int) -> str:
+    return sha256_of(path)

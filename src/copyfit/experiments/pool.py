@@ -144,16 +144,29 @@ class _Crew:
     def _hand_out(self) -> bool:
         """Give tasks to who has none; tell whether anything goes on."""
         while len(self._busy) < self._hands.jobs and (task := self._work.take()):
-            member = self._idle.pop() if self._idle else _engage(self._hands.threads)
-            member.line.send(task)
+            member = self._given(task)
             self._busy[member.line] = member, task
         return bool(self._busy)
+
+    def _given(self, task: Task) -> _Member:
+        """Send a task to an idle process, or to a new one where none is left alive."""
+        while self._idle:
+            member = self._idle.pop()
+            with suppress(ConnectionError):
+                member.line.send(task)
+                return member
+            member.process.join()
+        member = _engage(self._hands.threads)
+        # One that is gone already is found out where it is heard.
+        with suppress(ConnectionError):
+            member.line.send(task)
+        return member
 
     def _hear(self, line: Connection) -> None:
         member, task = self._busy[line]
         try:
             word, said = line.recv()
-        except EOFError:
+        except (EOFError, OSError):
             member.process.join()
             code = member.process.exitcode
             self._close(line, Failure(task.title, f"its process ended with code {code}: try fewer --jobs"))
@@ -191,7 +204,7 @@ def _engage(threads: int | None) -> _Member:
 
 
 def _dismiss(member: _Member) -> None:
-    with suppress(BrokenPipeError):
+    with suppress(ConnectionError):
         member.line.send(None)
     member.process.join()
 
@@ -219,7 +232,7 @@ def serve(line: Connection, threads: int | None) -> None:
     """Do the tasks that come over a line until there is none."""
     if threads:
         torch.set_num_threads(threads)
-    with suppress(EOFError, BrokenPipeError), _quiet_stop():
+    with suppress(EOFError, ConnectionError), _quiet_stop():
         while task := line.recv():
             line.send(("end", _attempt(task, Wire(line))))
 

@@ -10,7 +10,7 @@ from pydantic import JsonValue, ValidationError
 from copyfit.config import Section
 from copyfit.errors import DataError
 from copyfit.evaluation.lengths import Length
-from copyfit.experiments.design import hash_of
+from copyfit.experiments.design import hash_of, slug
 from copyfit.experiments.provenance import Made
 from copyfit.folders import sync
 
@@ -31,7 +31,7 @@ class TrainingRecord(Section):
     seed: int
     recipe: dict[str, JsonValue]
     files: dict[str, str]
-    """Hash of each file by its name."""
+    """Hash of each file by its name, with folders as far as they tell files apart."""
     training_pairs: int
     dropped: dict[str, int]
     """Pairs that were not trained on, by the reason."""
@@ -129,17 +129,19 @@ class Records:
         return next((each for each in self.tests if each.key == key and _is_of(each, content)), None)
 
     def add(self, record: TrainingRecord | TestRecord, title: str) -> Path:
-        """Write a record into a file of its own, named by a title and all that the figures follow from."""
-        path = self.folder / f"{title}-{hash_of(record.identity())[:12]}.json"
+        """Write a record into a file of its own, named by its title and all that the figures follow from."""
+        # Titles that differ in signs only look the same in a file's name, their hashes do not.
+        key = hash_of([*record.identity(), title])[:12]
+        path = self.folder / f"{slug(f'{title}-{key}')}.json"
         write_once(path, record.model_dump_json(indent=1) + "\n")
         self.take(record)
         return path
 
-    def unused(self, known_keys: Iterable[str]) -> int:
-        """Count the records that belong to other recipes or tests."""
-        known = set(known_keys)
-        keys = [*(each.key for each in self.trainings), *(each.key for each in self.tests)]
-        return sum(key not in known for key in keys)
+    def unused(self, used: Iterable[TrainingRecord | TestRecord]) -> int:
+        """Count the records of anything but what those that are used are of."""
+        known = {record.identity() for record in used}
+        found: list[TrainingRecord | TestRecord] = [*self.trainings, *self.tests]
+        return sum(record.identity() not in known for record in found)
 
     def ambiguous(self, known_keys: Iterable[str]) -> Iterator[str]:
         """Name what was measured on several versions of a file, of which only one can be meant."""

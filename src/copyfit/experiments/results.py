@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from copyfit.errors import DataError
 from copyfit.experiments.design import Run, recipe_key, runs_of
+from copyfit.experiments.files import Inputs
 from copyfit.experiments.matrix import Matrix
 from copyfit.experiments.records import CellRecord, Content, Records, TestRecord, TrainingRecord
 
@@ -21,22 +22,32 @@ class Result(NamedTuple):
 
 
 class Results:
-    """Find what was recorded of the present systems and tests; all else counts as absent."""
+    """Find what was recorded of the present systems, tests and files; all else counts as absent.
 
-    def __init__(self, matrix: Matrix, settings: Sequence[str], records: Records) -> None:
+    Where the files are not known, the records must all be of the same.
+    """
+
+    def __init__(
+        self, matrix: Matrix, settings: Sequence[str], records: Records, *, inputs: Inputs | None = None
+    ) -> None:
         self.matrix = matrix
         self.runs = runs_of(matrix, settings)
         self._records = records
-        self._tests = {run.trial_key(test): test for run in self.runs for test in matrix.tests_of(run.system)}
-        for name in records.ambiguous(self._tests):
+        self._inputs = inputs
+        if inputs is None:
+            self._check_files()
+
+    def _check_files(self) -> None:
+        keys = (run.trial_key(test) for run in self.runs for test in self.matrix.tests_of(run.system))
+        for name in self._records.ambiguous(keys):
             raise DataError(
-                f"the records in {records.folder} are of several versions of {name}: put the old ones away"
+                f"the records in {self._records.folder} are of several versions of {name}: "
+                "put the old ones away"
             )
 
     def unused(self) -> int:
-        """Count the records that belong to other recipes or tests."""
-        trainings = (recipe_key(recipe) for run in self.runs for recipe in run.recipes)
-        return self._records.unused([*self._tests, *trainings])
+        """Count the records that belong to other recipes, tests or files."""
+        return self._records.unused([*self.trainings(), *(record for _, record in self.everything())])
 
     def of(self, system: str, test: str, cell: str) -> list[Result]:
         """Return what was recorded of a system's runs for a cell, seed by seed."""
@@ -47,7 +58,8 @@ class Results:
         section = self.matrix.test(test)
         if section not in self.matrix.tests_of(run.system):
             return None
-        return self._records.test(run.trial_key(section), Content())
+        content = self._inputs.content(test) if self._inputs else Content()
+        return self._records.test(run.trial_key(section), content) if content else None
 
     def everything(self) -> Iterator[tuple[Run, TestRecord]]:
         """Yield all that was recorded, in the order of the matrix."""
@@ -66,18 +78,14 @@ class Results:
     def trainings(self) -> list[TrainingRecord]:
         """Return how the models were trained, in the order of the matrix."""
         keys = dict.fromkeys(recipe_key(recipe) for run in self.runs for recipe in run.recipes)
-        found = (self._records.training(key, None) for key in keys)
+        pairs = self._inputs.pairs if self._inputs else None
+        found = (self._records.training(key, pairs) for key in keys)
         return [record for record in found if record is not None]
 
 
 def recall(metric: str) -> Measure:
     """Measure recall in percent, of cut texts where a test cuts them."""
     return lambda cell: 100 * _scored(cell)[metric]["recall"]
-
-
-def f1(metric: str) -> Measure:
-    """Measure F1 in percent, of whole texts."""
-    return lambda cell: 100 * cell.rouge["whole"][metric]["f1"]
 
 
 def variance(cell: CellRecord) -> float:

@@ -10,10 +10,10 @@ from copyfit.data.store import whole_folder
 from copyfit.examples import write_examples
 from copyfit.experiments.board import Board
 from copyfit.experiments.design import Run, hash_of, recipe_key, runs_of, slug, with_files
-from copyfit.experiments.files import Files, Inputs, content_hash
+from copyfit.experiments.files import Files, Inputs
 from copyfit.experiments.matrix import Matrix, TestSection, chosen
 from copyfit.experiments.pool import Failure, Hands, perform_all, terminable
-from copyfit.experiments.records import Content, Records
+from copyfit.experiments.records import Records
 from copyfit.experiments.tasks import FINISHED, Setting, Task, Training, Trials
 from copyfit.training.processes import check_device
 from copyfit.training.recipe import Recipe
@@ -63,11 +63,8 @@ class Study:
         return [
             test
             for test in self.matrix.tests_of(run.system)
-            if test.name in self.inputs.tests and not records.test(run.trial_key(test), self._content(test))
+            if (content := self.inputs.content(test.name)) and not records.test(run.trial_key(test), content)
         ]
-
-    def _content(self, test: TestSection) -> Content:
-        return Content(self.inputs.pairs, content_hash(self.inputs.tests[test.name]))
 
     def tasks(self, records: Records) -> list[Task]:
         """List what is left to do: each run's trainings, unless an earlier run has them, and its tests."""
@@ -91,7 +88,7 @@ class Study:
             [whole.model_dump(mode="json", include={"data", "source", "target"}), self._setting.pairs]
         )
         key = hash_of([recipe_key(recipe), self._setting.pairs])
-        output = self.folders.output / "trainings" / f"{slug(recipe.name)}-{recipe.seed}-{key[:12]}"
+        output = self.folders.output / "trainings" / slug(f"{recipe.name}-{recipe.seed}-{key[:12]}")
         return Training(self._setting, whole, self.folders.output / "data" / data[:12], output)
 
     def _trials(self, run: Run, tests: Iterable[TestSection], trainings: Iterable[Training]) -> Trials:

@@ -11,8 +11,8 @@ import torch
 
 from copyfit.data.corpus import read_pairs
 from copyfit.data.prepared import open_prepared
-from copyfit.experiments.design import Run, described, recipe_key, slug
-from copyfit.experiments.files import content_hash
+from copyfit.experiments.design import Run, described, recipe_key
+from copyfit.experiments.files import content_hash, told_apart
 from copyfit.experiments.matrix import TestSection
 from copyfit.experiments.measure import measure, pairs_of
 from copyfit.experiments.provenance import made_now
@@ -86,10 +86,12 @@ class Training:
         """Train; of what is left, only what writes and the journal stay."""
         if not (self.output / FINISHED).exists():
             self._train(display)
+        if (self.output / CHECKPOINTS).exists():
+            shutil.rmtree(self.output / CHECKPOINTS)
         records = open_records(self.setting.records)
         record = TrainingRecord.model_validate_json((self.output / FINISHED).read_bytes())
         if not records.training(record.key, record.pairs):
-            records.add(record, f"{slug(self.recipe.name)}-{self.recipe.seed}-training")
+            records.add(record, f"{self.recipe.name}-{self.recipe.seed}-training")
 
     def _train(self, display: Display) -> None:
         # A process compiles one model only so often; what it compiled for others would count.
@@ -104,7 +106,6 @@ class Training:
         )
         record = self._record()
         write_once(self.output / FINISHED, record.model_dump_json(indent=1) + "\n")
-        shutil.rmtree(self.output / CHECKPOINTS)
         display.note(f"{record.steps:,} steps in {record.seconds:.0f} s")
 
     def _record(self) -> TrainingRecord:
@@ -112,7 +113,7 @@ class Training:
         start, last = _last(journal, "start"), _last(journal, "train")
         validation = _last(journal, "validation")
         store = open_prepared(self.data).train.manifest
-        paths = (*self.recipe.data.train, *self.recipe.data.validation)
+        paths = [Path(path) for path in (*self.recipe.data.train, *self.recipe.data.validation)]
         return TrainingRecord(
             key=recipe_key(self.recipe),
             pairs=self.setting.pairs,
@@ -120,7 +121,7 @@ class Training:
             system=self.recipe.name,
             seed=self.recipe.seed,
             recipe=described(self.recipe),
-            files={Path(path).name: content_hash(Path(path)) for path in paths},
+            files={name: content_hash(path) for name, path in told_apart(paths).items()},
             training_pairs=store.pairs,
             dropped=store.dropped,
             parameters=start["parameters"],
@@ -154,8 +155,8 @@ class Trials:
 
     @property
     def name(self) -> str:
-        """Name the run for other tasks, and its records."""
-        return f"{slug(self.run.system.name)}-{'-'.join(map(str, self.run.seeds))}"
+        """Name the run as people do: no other has its system and seeds."""
+        return self.title
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -180,7 +181,7 @@ class Trials:
                 done += 1
                 display.advance(done / cells)
             record = self._record(test, path, {"cells": found, "seconds": perf_counter() - started})
-            records.add(record, f"{self.name}-{slug(test.name)}")
+            records.add(record, f"{self.run.system.name}-{'-'.join(map(str, self.run.seeds))}-{test.name}")
         display.note(f"recorded {', '.join(test.name for test, _ in self.tests)}")
 
     def _record(self, test: TestSection, path: Path, outcome: Mapping[str, Any]) -> TestRecord:
