@@ -150,7 +150,7 @@ WORD = 12
 MODES = ("exact", "exact", "max", "range", "free")
 WORLDS = st.integers(0, 10_000)
 WRITTEN = RAW_TEXTS.filter(lambda text: bool(text.split()))
-"""A blank text is refused, which would prove nothing here. (A bare `str.split` hypothesis takes for a length.)"""
+"""A blank text is refused, which would prove nothing. (A bare `str.split` hypothesis takes for a length.)"""
 # No shrinking: it would try the slow searches of a batch a thousand times.
 LAX: dict[str, Any] = {"phases": [Phase.reuse, Phase.generate], "suppress_health_check": list(HealthCheck)}
 
