@@ -63,7 +63,9 @@ class Scripted:
         target = open_checkpoint(folder).target
         self.options = SearchOptions()
         self.answers = [
-            Hypothesis(tuple(target.encode(text)), -float(rank), len(text)) for rank, text in enumerate(texts)
+            # In their order by the score per unit.
+            Hypothesis(tuple(target.encode(text)), -float(rank * len(text)), len(text))
+            for rank, text in enumerate(texts)
         ]
 
     def search(
