@@ -55,5 +55,5 @@ if __name__ == "__main__":
     check_skipping(both)
     both.wait()
     both.accelerator.end_training()
-    # What is tested is done; Gloo's threads now and then abort an interpreter that is taken apart around them.
+    # What is tested is done; Gloo's threads now and then abort an interpreter that is taken apart.
     os._exit(0)
