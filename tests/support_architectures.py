@@ -91,3 +91,16 @@ def stepped(model: Seq2Seq, pair: Pair) -> Tensor:
     return torch.stack(
         [walk.step([[token]], consumed)[0, 0] for consumed, token in enumerate([START, *target])]
     )
+
+
+def check_half_precision(model: Model) -> None:
+    """Check that a model in single precision learns from rounded products, and answers nearly the same."""
+    batch = pack(PAIRS, tail=3)
+    batch = batch._replace(consumed=batch.consumed.float(), budget=batch.budget.float())
+    exact = model(batch)
+    with torch.autocast("cpu", torch.bfloat16):
+        rounded = model(batch)
+    assert rounded.dtype == torch.bfloat16
+    torch.testing.assert_close(rounded.float(), exact, rtol=0.1, atol=0.05)
+    rounded.float().logsumexp(-1).sum().backward()
+    assert all(weight.grad is not None and weight.grad.isfinite().all() for weight in model.parameters())

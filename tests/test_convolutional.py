@@ -12,10 +12,19 @@ from torch.nn.functional import conv1d
 from copyfit.config import check
 from copyfit.models.build import build_model
 from copyfit.models.config import ConvolutionalSection
-from copyfit.models.contract import Batch
 from copyfit.models.conv import Convolutional
 from copyfit.nn.convolution import Neighbours
-from support_architectures import CONVOLUTIONAL, PAIRS, START, TARGET_SIZE, Pair, pack, stepped, tiny
+from support_architectures import (
+    CONVOLUTIONAL,
+    PAIRS,
+    START,
+    TARGET_SIZE,
+    Pair,
+    check_half_precision,
+    pack,
+    stepped,
+    tiny,
+)
 from support_steps import Walk
 
 KERNELS = pytest.mark.parametrize("kernel", [1, 2, 3, 6])
@@ -146,18 +155,7 @@ def test_lc_tells_lengths_apart_and_plain_does_not() -> None:
 
 def test_half_precision_is_close_and_trains() -> None:
     model = convolutional(control="lc", divisor=5).float().train()
-    batch = in_single_precision(pack(PAIRS, tail=3))
-    exact = model(batch)
-    with torch.autocast("cpu", torch.bfloat16):
-        rounded = model(batch)
-    assert rounded.dtype == torch.bfloat16
-    torch.testing.assert_close(rounded.float(), exact, rtol=0.1, atol=0.05)
-    rounded.float().logsumexp(-1).sum().backward()
-    assert all(weight.grad is not None and weight.grad.isfinite().all() for weight in model.parameters())
-
-
-def in_single_precision(batch: Batch) -> Batch:
-    return batch._replace(consumed=batch.consumed.float(), budget=batch.budget.float())
+    check_half_precision(model)
 
 
 def test_dropout_is_drawn_in_training_only() -> None:

@@ -16,7 +16,6 @@ from copyfit.checkpoint import save_checkpoint
 from copyfit.config import check
 from copyfit.models.build import build_model
 from copyfit.models.config import RecurrentSection
-from copyfit.models.contract import Batch
 from copyfit.models.lstm import Recurrent
 from copyfit.nn.recurrent import RemainingBudget, States
 from copyfit.runtime.exporting import export, trace_checkpoint
@@ -29,6 +28,7 @@ from support_architectures import (
     START,
     TARGET_SIZE,
     Pair,
+    check_half_precision,
     pack,
     tiny,
 )
@@ -222,18 +222,7 @@ def test_an_empty_source_is_read_as_some_token() -> None:
 @EACH_CONTROL
 def test_half_precision_is_close_and_trains(control: str) -> None:
     model = recurrent(control=control, dropout=0.2).float().train()
-    batch = in_single_precision(pack(PAIRS, tail=3))
-    exact = model(batch)
-    with torch.autocast("cpu", torch.bfloat16):
-        rounded = model(batch)
-    assert rounded.dtype == torch.bfloat16
-    torch.testing.assert_close(rounded.float(), exact, rtol=0.1, atol=0.05)
-    rounded.float().logsumexp(-1).sum().backward()
-    assert all(weight.grad is not None and weight.grad.isfinite().all() for weight in model.parameters())
-
-
-def in_single_precision(batch: Batch) -> Batch:
-    return batch._replace(consumed=batch.consumed.float(), budget=batch.budget.float())
+    check_half_precision(model)
 
 
 @torch.inference_mode()
