@@ -17,6 +17,9 @@ from copyfit.writing.headline import Headline, Result
 from copyfit.writing.requests import Natural
 from copyfit.writing.writer import Effort, Order
 
+KEYS = ("a-first-key-of-some-length", "another-key-of-some-length")
+JSON = {"Content-Type": "application/json"}
+
 PATIENCE = 30.0
 """How long a test waits for what must happen."""
 
