@@ -1,9 +1,7 @@
 """From files to stores: what is kept, what is dropped and why, and that nothing depends on the workers."""
 
 import json
-import random
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,56 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copyfit.config import check
 from copyfit.data.accounts import REASONS, table
 from copyfit.data.batches import BatchPlan, BatchSection, fit_shape
-from copyfit.data.corpus import BLOCK_ROWS, stop
-from copyfit.data.duplicates import Gate, PairHashes, Seen
+from copyfit.data.corpus import BLOCK_ROWS
 from copyfit.data.encode import UNWRITABLE, ragged, spend
-from copyfit.data.filters import FilterSection, fingerprint, objection, overlap
+from copyfit.data.filters import FilterSection
 from copyfit.data.prepare import DataSection, prepare, prepare_with, train_tokenizers
-from copyfit.data.prepared import PreparedData, Tokenizers, open_prepared
-from copyfit.data.sample import sample_pairs
-from copyfit.data.store import Store
-from copyfit.environment import cores
-from copyfit.errors import ConfigError, DataError
+from copyfit.data.prepared import Tokenizers, open_prepared
+from copyfit.errors import DataError
 from copyfit.text.automata import cost_automaton
 from copyfit.text.automaton import FIRST_PIECE
-from copyfit.text.tokenizer import SourceSection
 from copyfit.text.units import UNITS, count
 from copyfit.text.vocabulary import TargetSection
-
-SOURCE = SourceSection.model_validate({"size": 300})
-CHARACTERS = TargetSection.model_validate({"minimum": 1})
-SUBWORDS = TargetSection.model_validate({"kind": "subword", "size": 120, "minimum": 1})
-WORDS = [
-    "bridge",
-    "river",
-    "mayor",
-    "opens",
-    "closed",
-    "after",
-    "storm",
-    "Zürich",
-    "two",
-    "years",
-    "éclair",
-    "42",
-]
-
-Rows = Sequence[tuple[str, ...]]
-
-
-def invented(number: int, *, seed: int = 0) -> list[tuple[str, str]]:
-    """Invent pairs whose sources all differ."""
-    draw = random.Random(seed)
-    return [
-        (
-            f"{' '.join(draw.choices(WORDS, k=12))} no. {seed}-{row}",
-            " ".join(draw.choices(WORDS, k=draw.randint(1, 6))),
-        )
-        for row in range(number)
-    ]
+from support_prepare import CHARACTERS, SOURCE, SUBWORDS, Rows, invented, texts_of
 
 
 @pytest.fixture
@@ -71,17 +32,6 @@ def write(tmp_path: Path) -> Callable[[str, Rows], str]:
         return str(path)
 
     return write_rows
-
-
-def texts_of(data: PreparedData, store: Store, segmentation: int = 0) -> list[tuple[str, str]]:
-    pairs = store.pairs
-    return [
-        (
-            data.tokenizers.source.decode(pairs.sources.row(int(pairs.source_of[pair])).tolist()),
-            data.tokenizers.target.decode(pairs.targets[segmentation].row(pair).tolist()),
-        )
-        for pair in range(len(pairs))
-    ]
 
 
 def ascii_tokenizers(write: Callable[[str, Rows], str]) -> Tokenizers:
@@ -361,173 +311,3 @@ def test_a_missing_file_is_told_before_anything_is_done(
     paths = {"train": (write("a.tsv", invented(5)),), which: (str(tmp_path / "missing.tsv"),)}
     with pytest.raises(DataError, match=r"missing\.tsv must be a readable file: No such file"):
         prepare(DataSection.model_validate(paths), SOURCE, CHARACTERS, tmp_path / "out")
-
-
-def test_prepared_data_are_taken_as_they_are(tmp_path: Path, write: Callable[[str, Rows], str]) -> None:
-    section = DataSection(train=(write("a.tsv", invented(30)),))
-    first = prepare(section, SOURCE, CHARACTERS, tmp_path / "out")
-    stamp = (first.path / "prepared.json").stat().st_mtime_ns
-    again = prepare(section.model_copy(update={"workers": 3}), SOURCE, CHARACTERS, tmp_path / "out")
-    assert texts_of(again, again.train) == texts_of(first, first.train)
-    assert (first.path / "prepared.json").stat().st_mtime_ns == stamp
-    reused = prepare_with(section, first.tokenizers, tmp_path / "with")
-    prepare_with(section, first.tokenizers, tmp_path / "with")
-    assert texts_of(reused, reused.train) == texts_of(first, first.train)
-
-
-def test_data_of_another_recipe_or_of_changed_files_are_left_alone(
-    tmp_path: Path, write: Callable[[str, Rows], str]
-) -> None:
-    section = DataSection(train=(write("a.tsv", invented(30)),))
-    prepare(section, SOURCE, CHARACTERS, tmp_path / "out")
-    for change in ({"unit": "byte"}, {"longest_source": 5}):
-        with pytest.raises(DataError, match="holds data of another recipe"):
-            prepare(section.model_copy(update=change), SOURCE, CHARACTERS, tmp_path / "out")
-    with pytest.raises(DataError, match="holds data of another recipe"):
-        prepare(section, SOURCE, SUBWORDS, tmp_path / "out")
-    write("a.tsv", invented(29))
-    with pytest.raises(DataError, match="holds data of another recipe or of other files"):
-        prepare(section, SOURCE, CHARACTERS, tmp_path / "out")
-
-
-def test_an_empty_folder_is_as_good_as_none(tmp_path: Path, write: Callable[[str, Rows], str]) -> None:
-    (tmp_path / "out").mkdir()
-    section = DataSection(train=(write("a.tsv", invented(30)),))
-    assert prepare(section, SOURCE, CHARACTERS, tmp_path / "out").train.manifest.pairs == 30
-
-
-def test_a_folder_of_something_else_is_refused(tmp_path: Path, write: Callable[[str, Rows], str]) -> None:
-    section = DataSection(train=(write("a.tsv", invented(30)),))
-    with pytest.raises(DataError, match="must be a folder of prepared data"):
-        prepare(section, SOURCE, CHARACTERS, tmp_path)
-    with pytest.raises(DataError, match="must be a folder of prepared data"):
-        prepare(section, SOURCE, CHARACTERS, tmp_path / "a.tsv")
-
-
-def test_a_changed_tokenizer_file_is_refused(tmp_path: Path, write: Callable[[str, Rows], str]) -> None:
-    prepare(DataSection(train=(write("a.tsv", invented(30)),)), SOURCE, CHARACTERS, tmp_path / "out")
-    path = tmp_path / "out" / "source_tokenizer.json"
-    path.write_text(path.read_text() + " ")
-    with pytest.raises(DataError, match=r"source_tokenizer\.json must be as it was written"):
-        open_prepared(tmp_path / "out")
-
-
-def test_the_manifest_names_unit_recipe_and_tokenizers(
-    tmp_path: Path, write: Callable[[str, Rows], str]
-) -> None:
-    section = DataSection(train=(write("a.tsv", invented(30)),), unit="word")
-    prepare(section, SOURCE, CHARACTERS, tmp_path / "out")
-    manifest = json.loads((tmp_path / "out" / "train" / "manifest.json").read_text())
-    assert manifest["unit"] == "word"
-    assert set(manifest["tokenizers"]) == {"source", "target"}
-    assert all(len(hashed) == 64 for hashed in (manifest["recipe"], *manifest["tokenizers"].values()))
-    assert open_prepared(tmp_path / "out", verify=True).train.manifest.model_dump(mode="json") == manifest
-
-
-def test_an_unknown_unit_is_told_with_the_closest_one() -> None:
-    with pytest.raises(ConfigError, match=r"recipe: unit: .*did you mean 'char'"):
-        check({"train": ["a.tsv"], "unit": "chra"}, DataSection, where="recipe")
-
-
-def test_a_sample_is_even_over_all_files_and_in_their_order(write: Callable[[str, Rows], str]) -> None:
-    rows = [(f"{number}", "t") for number in range(3 * BLOCK_ROWS)]
-    paths = [write("a.tsv", rows[:5000]), write("b.tsv", rows[5000:])]
-    drawn = list(sample_pairs(paths, 600, seed=5, on_bad_line=stop))
-    numbers = [int(pair.source) for _, pair in drawn]
-    assert numbers == sorted(set(numbers))
-    assert sorted(rank for rank, _ in drawn) == list(range(600))
-    assert all(
-        150 < sum(low <= number < low + BLOCK_ROWS for number in numbers) < 250 for low in (0, 2048, 4096)
-    )
-    assert len(list(sample_pairs(paths, 10**9, seed=5, on_bad_line=stop))) == len(rows)
-
-
-def test_a_smaller_sample_of_sources_is_drawn_evenly_too(write: Callable[[str, Rows], str]) -> None:
-    rows = [("aaaa aaaa", "x")] * 300 + [("zzzz zzzz", "x")] * 300
-    section = DataSection(train=(write("a.tsv", rows),))
-    source = SourceSection.model_validate({"size": 300, "sample": 40})
-    tokenizer = train_tokenizers(section, source, CHARACTERS).source
-    assert len(tokenizer.encode("aaaa")) < 4
-    assert len(tokenizer.encode("zzzz")) < 4
-
-
-def test_a_sample_of_targets_is_even_when_sources_have_several(
-    write: Callable[[str, Rows], str],
-) -> None:
-    records = [{"source": "the storm", "targets": [letter] * 3} for letter in "qrz" for _ in range(100)]
-    path = write("a.jsonl", [(json.dumps(record),) for record in records])
-    target = TargetSection.model_validate({"sample": 60, "minimum": 30})
-    assert train_tokenizers(DataSection(train=(path,)), SOURCE, target).target.pieces == ("q", "r", "z")
-    few = target.model_copy(update={"sample": 9})
-    with pytest.raises(DataError, match="27 texts have none"):
-        train_tokenizers(DataSection(train=(path,)), SOURCE, few)
-
-
-@pytest.mark.parametrize(
-    ("source", "target", "share"),
-    [
-        ("The mayor opened a bridge.", "Mayor opens BRIDGE", 2 / 3),
-        ("The mayor's bridges", "mayor bridge", 1.0),
-        ("nothing in common", "a to of", 0.0),
-        ("to be", "to be", 1.0),
-        ("市長が新しい橋を開通させた", "新しい橋", 1.0),
-        ("市長が新しい橋を開通させた", "古い道", 0.0),
-        ("서울시가 다리를 열었다", "다리 서울", 1.0),
-        ("ᬧᬲᬃ ᬳᬜᬃ", "ᬳᬜᬃ", 1.0),
-        ("橋、開通へ", "橋・開通", 1.0),
-        ("anything", "!?", 0.0),
-    ],
-)
-def test_overlap_is_the_share_of_content_words_found_in_the_source(
-    source: str, target: str, share: float
-) -> None:
-    assert overlap(source, target) == pytest.approx(share)
-
-
-@pytest.mark.parametrize(
-    ("source", "target", "reason"),
-    [
-        ("abc", "storms", "source_characters"),
-        ("abcdefghijk", "storms", "source_characters"),
-        ("abcd", "ab", "target_characters"),
-        ("abcd", "storms!!", "target_characters"),
-        ("abcd", "storms", "overlap"),
-        ("a storms", "storms", None),
-    ],
-)
-def test_bounds_are_inclusive_and_the_first_filter_is_named(
-    source: str, target: str, reason: str | None
-) -> None:
-    section = FilterSection(source_characters=(4, 10), target_characters=(3, 7), overlap=0.1)
-    assert objection(source, target, section) == reason
-
-
-@given(st.lists(st.lists(st.integers(0, 40), max_size=30), max_size=20))
-def test_hashes_are_new_exactly_once(blocks: list[list[int]]) -> None:
-    seen, known = Seen(), set[int]()
-    for block in blocks:
-        hashes = np.array(block, np.uint64)
-        assert seen.holds(hashes).tolist() == [value in known for value in block]
-        expected = []
-        for value in block:
-            expected.append(value not in known)
-            known.add(value)
-        assert seen.add(hashes).tolist() == expected
-
-
-def test_all_duplicates_can_be_kept() -> None:
-    block = PairHashes(np.array([7], np.uint64), np.array([0, 0]), np.array([8, 8], np.uint64))
-    gate, dropped = Gate("keep"), Counter[str]()
-    assert gate.pass_validation(block, dropped).all()
-    assert gate.pass_training(block, dropped).all()
-    assert not dropped
-
-
-def test_fingerprints_tell_texts_and_seeds_apart() -> None:
-    prints = {fingerprint(text, seed) for text in ("", "a", "b", "ab") for seed in (0, 1, 2**64 - 1)}
-    assert len(prints) == 12
-    assert max(prints) < 2**64
-
-
-def test_there_is_at_least_one_core() -> None:
-    assert cores() >= 1
