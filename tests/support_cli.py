@@ -1,6 +1,11 @@
 """What the command line says, as tests read it."""
 
+import io
+import sys
+
 import pytest
+
+from copyfit.cli.app import run
 
 Output = pytest.CaptureFixture[str]
 
@@ -12,3 +17,11 @@ def complaint(capsys: Output) -> str:
     assert captured.err.startswith("copyfit: error: ")
     assert captured.err.count("\n") == 1
     return captured.err
+
+
+def write(model: str, *arguments: str) -> int:
+    return run(["write", "--model", model, "--num-beams", "1", *arguments])
+
+
+def stdin(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
